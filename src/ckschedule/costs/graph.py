@@ -1,0 +1,278 @@
+"""Graphs: what every schedule, peak and makespan refers to.
+
+A graph has *values* with a size in bytes, and *nodes* that produce them in one of
+several *modes*. It covers forward and backward passes alike.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from ckschedule.costs.checks import (
+    as_count,
+    as_flag,
+    as_name,
+    check_time_unit,
+    check_total,
+    check_unique,
+)
+from ckschedule.costs.static import StaticMemory
+from ckschedule.errors import InvalidModelError
+from ckschedule.units import TimeUnit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """A tensor, or several that live and die together.
+
+    Attributes
+    ----------
+    name
+        Unique among the graph's values.
+    size
+        Bytes, zero or more.
+    holds
+        Values that cannot be freed while this one lives, as a stage's saved tensors
+        hold the stage's input.
+    """
+
+    name: str
+    size: int
+    holds: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        as_name(self.name, "value name")
+        size = as_count(self.size, f"value {self.name!r}: size")
+        object.__setattr__(self, "size", size)
+        object.__setattr__(self, "holds", tuple(self.holds))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mode:
+    """One way to run a node.
+
+    Attributes
+    ----------
+    name
+        Unique within the node.
+    time
+        Ticks, zero or more.
+    outputs
+        Values that live afterwards.
+    needs
+        Values that must live when it starts.
+    consumes
+        Needed values that are gone when it ends.
+    transient
+        Bytes: the most by which live bytes exceed the level before the node while it
+        runs, its outputs included. None means the sum of the outputs.
+    """
+
+    name: str
+    time: int
+    outputs: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    consumes: tuple[str, ...] = ()
+    transient: int | None = None
+
+    def __post_init__(self) -> None:
+        as_name(self.name, "mode name")
+        time = as_count(self.time, f"mode {self.name!r}: time")
+        object.__setattr__(self, "time", time)
+        for part in ("outputs", "needs", "consumes"):
+            names = tuple(getattr(self, part))
+            check_unique(names, f"mode {self.name!r}: {part} entry")
+            object.__setattr__(self, part, names)
+        if self.transient is not None:
+            transient = as_count(self.transient, f"mode {self.name!r}: transient")
+            object.__setattr__(self, "transient", transient)
+        for name in self.consumes:
+            if name not in self.needs:
+                raise InvalidModelError(
+                    f"mode {self.name!r} consumes {name!r} without needing it; add it "
+                    f"to needs"
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A computation.
+
+    Attributes
+    ----------
+    name
+        Unique among the graph's nodes.
+    modes
+        At least one.
+    recomputable
+        False for data sources and for backward nodes, which accumulate gradients.
+    """
+
+    name: str
+    modes: tuple[Mode, ...]
+    recomputable: bool = True
+
+    def __post_init__(self) -> None:
+        as_name(self.name, "node name")
+        as_flag(self.recomputable, f"node {self.name!r}: recomputable")
+        object.__setattr__(self, "modes", tuple(self.modes))
+        if not self.modes:
+            raise InvalidModelError(f"node {self.name!r} has no mode; give at least one")
+        check_unique((mode.name for mode in self.modes), f"node {self.name!r}: mode")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graph:
+    """Values and the nodes that compute them, validated once.
+
+    Attributes
+    ----------
+    values, nodes
+        In any order; names are unique within each.
+    inputs
+        Values that live at the start.
+    unpinned
+        Inputs that may be freed; all others stay to the end.
+    targets
+        Values that must have been produced at some time before the end.
+    kept
+        Values that stay to the end once produced, such as parameter gradients.
+    static
+        Bytes that lie there throughout.
+    time_unit
+        What one tick is.
+    name
+        For reports.
+
+    Raises
+    ------
+    InvalidModelError
+        For unknown or duplicate names, negative or non-integer numbers, a transient
+        below outputs minus consumed bytes, a value that nothing yields, values that
+        hold each other in a circle, or sums beyond ``2**63 - 1``.
+    """
+
+    values: tuple[Value, ...]
+    nodes: tuple[Node, ...]
+    inputs: tuple[str, ...] = ()
+    unpinned: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    static: StaticMemory = field(default_factory=StaticMemory)
+    time_unit: TimeUnit = "ns"
+    name: str = "graph"
+
+    def __post_init__(self) -> None:
+        for part in ("values", "nodes", "inputs", "unpinned", "targets", "kept"):
+            object.__setattr__(self, part, tuple(getattr(self, part)))
+        as_name(self.name, "graph name")
+        check_time_unit(self.time_unit, "graph: time_unit")
+        check_unique((value.name for value in self.values), "value")
+        check_unique((node.name for node in self.nodes), "node")
+        self._check_references()
+        self._check_producers()
+        self._check_holds()
+        resolved = tuple(
+            replace(node, modes=tuple(self._resolve(node, mode) for mode in node.modes))
+            for node in self.nodes
+        )
+        object.__setattr__(self, "nodes", resolved)
+        check_total(
+            sum(value.size for value in self.values)
+            + self.static.total
+            + max((m.transient or 0 for n in resolved for m in n.modes), default=0),
+            "the sum of all values' bytes and the largest transient",
+        )
+        check_total(
+            sum(max(mode.time for mode in node.modes) for node in resolved)
+            * max(1, len(resolved)),
+            "the time of computing every node as often as there are nodes",
+        )
+
+    @cached_property
+    def value_index(self) -> dict[str, int]:
+        """Position of each value by name."""
+        return {value.name: i for i, value in enumerate(self.values)}
+
+    @cached_property
+    def node_index(self) -> dict[str, int]:
+        """Position of each node by name."""
+        return {node.name: i for i, node in enumerate(self.nodes)}
+
+    @cached_property
+    def producers(self) -> dict[str, tuple[str, ...]]:
+        """Names of the nodes that can yield each value."""
+        table: dict[str, dict[str, None]] = {value.name: {} for value in self.values}
+        for node in self.nodes:
+            for mode in node.modes:
+                for name in mode.outputs:
+                    table[name][node.name] = None
+        return {name: tuple(nodes) for name, nodes in table.items()}
+
+    def _check_references(self) -> None:
+        known = self.value_index
+
+        def check(names: Iterable[str], where: str) -> None:
+            for name in names:
+                if name not in known:
+                    raise InvalidModelError(
+                        f"{where} names the unknown value {name!r}; add it to values"
+                    )
+
+        for value in self.values:
+            check(value.holds, f"value {value.name!r}: holds")
+        for node in self.nodes:
+            for mode in node.modes:
+                where = f"node {node.name!r}, mode {mode.name!r}:"
+                check(mode.outputs, f"{where} outputs")
+                check(mode.needs, f"{where} needs")
+                for name in mode.outputs:
+                    if name in mode.needs:
+                        raise InvalidModelError(f"{where} needs its own output {name!r}")
+        for part in ("inputs", "unpinned", "targets", "kept"):
+            check(getattr(self, part), f"graph: {part}")
+            check_unique(getattr(self, part), f"graph: {part} entry")
+        for name in self.unpinned:
+            if name not in self.inputs:
+                raise InvalidModelError(f"unpinned value {name!r} is no input")
+
+    def _check_producers(self) -> None:
+        given = set(self.inputs)
+        for name, nodes in self.producers.items():
+            if not nodes and name not in given:
+                raise InvalidModelError(
+                    f"value {name!r} is yielded by no node and is no input"
+                )
+
+    def _check_holds(self) -> None:
+        # A circle of holders could never be freed: peel off values that hold nothing.
+        holders: dict[str, list[str]] = {value.name: [] for value in self.values}
+        pending = {value.name: len(set(value.holds)) for value in self.values}
+        for value in self.values:
+            for held in set(value.holds):
+                holders[held].append(value.name)
+        free = [name for name, count in pending.items() if count == 0]
+        peeled = 0
+        while free:
+            peeled += 1
+            for holder in holders[free.pop()]:
+                pending[holder] -= 1
+                if pending[holder] == 0:
+                    free.append(holder)
+        if peeled < len(self.values):
+            circle = next(name for name, count in pending.items() if count > 0)
+            raise InvalidModelError(f"value {circle!r} holds itself through a circle")
+
+    def _resolve(self, node: Node, mode: Mode) -> Mode:
+        values, index = self.values, self.value_index
+        outputs = sum(values[index[name]].size for name in mode.outputs)
+        consumed = sum(values[index[name]].size for name in mode.consumes)
+        if mode.transient is None:
+            return replace(mode, transient=outputs)
+        if mode.transient < outputs - consumed:
+            raise InvalidModelError(
+                f"node {node.name!r}, mode {mode.name!r}: transient {mode.transient} is "
+                f"below outputs minus consumed, {outputs} - {consumed} bytes; raise it "
+                f"to at least {outputs - consumed}"
+            )
+        return mode

@@ -1,0 +1,72 @@
+"""Every exception that ckschedule raises on purpose, as one tree.
+
+::
+
+    CkscheduleError
+    ├── InvalidModelError (ValueError)        a cost model that cannot be meant
+    ├── InvalidBudgetError (ValueError)       a budget that cannot be read
+    ├── InvalidScheduleError (ValueError)     a schedule the simulator refuses
+    ├── DocumentError (ValueError)            a file that cannot be read or trusted
+    ├── UnsupportedModelError (ValueError)    a model this solver cannot take
+    ├── ResourceLimitError (RuntimeError)     work past a limit the caller can raise
+    ├── NoScheduleError (RuntimeError)        `Result.raise_for_status` found none
+    ├── SolverFaultError (RuntimeError)       a solver's claim the simulator refutes
+    └── MissingDependencyError (ImportError)  an optional package is not installed
+
+Misuse raises; an outcome such as "nothing fits" is a `Status`, not an exception.
+"""
+
+
+class CkscheduleError(Exception):
+    """Base of all errors raised by this package."""
+
+
+class InvalidModelError(CkscheduleError, ValueError):
+    """A chain, graph or device whose numbers or names cannot be meant."""
+
+
+class InvalidBudgetError(CkscheduleError, ValueError):
+    """A memory budget that cannot be read."""
+
+
+class InvalidScheduleError(CkscheduleError, ValueError):
+    """A schedule that the simulator refuses.
+
+    Attributes
+    ----------
+    index
+        Index of the refused operation; the schedule's length when its end is refused.
+    caused_by
+        Index of the earlier operation that made it illegal, or None if there is none.
+    """
+
+    def __init__(
+        self, message: str, *, index: int, caused_by: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.index = index
+        self.caused_by = caused_by
+
+
+class DocumentError(CkscheduleError, ValueError):
+    """A file that cannot be read, or whose contents contradict themselves."""
+
+
+class UnsupportedModelError(CkscheduleError, ValueError):
+    """A model with a feature that the chosen solver cannot take."""
+
+
+class ResourceLimitError(CkscheduleError, RuntimeError):
+    """Work that would pass a limit; the message names the setting that raises it."""
+
+
+class NoScheduleError(CkscheduleError, RuntimeError):
+    """No schedule to return, from `Result.raise_for_status` and `ParetoFront.at`."""
+
+
+class SolverFaultError(CkscheduleError, RuntimeError):
+    """A solver's claim that the simulator refutes: a fault in the solver."""
+
+
+class MissingDependencyError(CkscheduleError, ImportError):
+    """An optional package that the called function needs is not installed."""

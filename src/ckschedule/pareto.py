@@ -1,0 +1,182 @@
+"""The whole trade-off between peak memory and makespan."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ckschedule.costs.encoding import encode
+from ckschedule.errors import NoScheduleError
+from ckschedule.result import Scope
+from ckschedule.schedule import Schedule, from_codes
+from ckschedule.simulation import Model, Trace, as_graph, simulate
+from ckschedule.units import Budget, format_bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParetoPoint:
+    """One schedule of a front; all numbers are the simulator's.
+
+    Attributes
+    ----------
+    model
+        What the schedule is for.
+    codes
+        The schedule, encoded (`ckschedule.schedule.to_codes`).
+    peak
+        Bytes, static bytes included.
+    makespan
+        Ticks.
+    executions
+        Computations of all nodes together.
+    lower_bound
+        Ticks that no schedule of the front's scope undercuts within ``peak`` bytes.
+    store_all
+        Ticks of computing everything once.
+    """
+
+    model: Model
+    codes: npt.NDArray[np.int64]
+    peak: int
+    makespan: int
+    executions: int
+    lower_bound: int
+    store_all: int
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ParetoPoint):
+            return NotImplemented
+        mine = (self.peak, self.makespan, self.lower_bound, self.store_all)
+        theirs = (other.peak, other.makespan, other.lower_bound, other.store_all)
+        return (
+            mine == theirs
+            and self.model == other.model
+            and np.array_equal(self.codes, other.codes)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # holds an array
+
+    @property
+    def overhead(self) -> int:
+        """Ticks beyond computing everything once."""
+        return self.makespan - self.store_all
+
+    @property
+    def recomputations(self) -> int:
+        """Computations beyond the first of each node."""
+        return self.executions - len(as_graph(self.model).nodes)
+
+    @property
+    def activation_peak(self) -> int:
+        """The peak without the static bytes."""
+        return self.peak - as_graph(self.model).static.total
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The schedule in operations, decoded when asked for."""
+        return from_codes(self.codes, encode(as_graph(self.model)))
+
+    @cached_property
+    def trace(self) -> Trace:
+        """The full simulation, run when asked for."""
+        return simulate(self.model, self.schedule)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParetoFront:
+    """Points by rising peak and falling makespan, none dominated by another.
+
+    Attributes
+    ----------
+    model
+        What it is the front of.
+    points
+        At least one.
+    scope
+        The schedules that the front ranges over.
+    exact
+        Whether these are all breakpoints of the optimum: every budget is answered by
+        the last point within it. Otherwise each point has its own bound and gap.
+    minimum_budget
+        Bytes below which nothing of the scope fits.
+    solver
+        Who computed it, with settings.
+    """
+
+    model: Model
+    points: Sequence[ParetoPoint]
+    scope: Scope
+    exact: bool
+    minimum_budget: int
+    solver: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", tuple(self.points))
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __iter__(self) -> Iterator[ParetoPoint]:
+        return iter(self.points)
+
+    @property
+    def minimum(self) -> ParetoPoint:
+        """The point of least memory."""
+        return self.points[0]
+
+    @property
+    def fastest(self) -> ParetoPoint:
+        """The point of least time."""
+        return self.points[-1]
+
+    @property
+    def knee(self) -> ParetoPoint:
+        """The point farthest below the line from the slowest to the fastest point.
+
+        Memory and time are each scaled to the front's range (the "Kneedle" criterion,
+        Satopaa et al. 2011, doi:10.1109/ICDCSW.2011.20). With two points or fewer it is
+        the fastest.
+        """
+        first, last = self.minimum, self.fastest
+        width, height = last.peak - first.peak, first.makespan - last.makespan
+        if len(self.points) < 3 or not width or not height:
+            return last
+        # Both distances multiplied by width * height: exact in integers.
+        return min(
+            self.points,
+            key=lambda point: (
+                (point.peak - first.peak) * height
+                + (point.makespan - last.makespan) * width
+            ),
+        )
+
+    def at(self, budget: Budget) -> ParetoPoint:
+        """Return the fastest point within a budget; O(log points).
+
+        Raises
+        ------
+        InvalidBudgetError
+            If the budget cannot be read.
+        NoScheduleError
+            If it is below the front's least memory, which the message names.
+        """
+        from ckschedule.solving import budget_bytes
+
+        limit = budget_bytes(self.model, budget)
+        position = bisect_right([point.peak for point in self.points], limit)
+        if position == 0:
+            static = as_graph(self.model).static.total
+            apart = f", of which {format_bytes(static)} are static" if static else ""
+            raise NoScheduleError(
+                f"nothing fits within {format_bytes(limit)} among {self.scope.sentence}; "
+                f"the smallest budget that works is {self.minimum.peak} bytes "
+                f"({format_bytes(self.minimum.peak)}){apart}"
+            )
+        return self.points[position - 1]
+
+    def within_time(self, makespan: int) -> ParetoPoint | None:
+        """Return the point of least memory that takes at most ``makespan`` ticks."""
+        return next((p for p in self.points if p.makespan <= makespan), None)

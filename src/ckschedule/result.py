@@ -1,0 +1,153 @@
+"""What a solve comes back with: status, proof and the simulated schedule."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ckschedule.errors import NoScheduleError
+from ckschedule.schedule import Schedule
+from ckschedule.simulation import Trace
+from ckschedule.units import format_bytes
+
+
+class Status(StrEnum):
+    """How a solve ended."""
+
+    OPTIMAL = "optimal"
+    """The schedule is proved to be the fastest within the budget and the scope."""
+    FEASIBLE = "feasible"
+    """A schedule within the budget, not proved to be the fastest."""
+    INFEASIBLE = "infeasible"
+    """Proved: no schedule of the scope keeps the budget."""
+    UNKNOWN = "unknown"
+    """Neither a schedule nor a proof that there is none."""
+
+
+class Scope(StrEnum):
+    """The class of schedules that a proof ranges over."""
+
+    UNRESTRICTED = "unrestricted"
+    PERSISTENT = "persistent"
+    SINGLE_TAPE = "single-tape"
+    CONSTRUCTION = "construction"
+
+    @property
+    def sentence(self) -> str:
+        """The class in words, to print after "among"."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    Scope.UNRESTRICTED: "all schedules that the simulator accepts",
+    Scope.PERSISTENT: (
+        "persistent schedules: saved tensors stay until their own backward, and a kept "
+        "output, once freed, is never computed again"
+    ),
+    Scope.SINGLE_TAPE: (
+        "schedules that never hold the saved tensors of one stage across the "
+        "computation of another"
+    ),
+    Scope.CONSTRUCTION: "the one construction that was asked for",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """The outcome of `solve`; every number of the schedule is the simulator's.
+
+    Attributes
+    ----------
+    status
+        How it ended.
+    scope
+        The schedules that the status, the bound and the minimum budget speak about.
+    budget
+        Bytes, static bytes included.
+    static
+        Bytes of the budget that no schedule can use.
+    solver
+        Name and settings of the solver that answered.
+    trace
+        Simulation of the schedule; None if there is none.
+    lower_bound
+        Ticks: no schedule of the scope within the budget is faster; None if there is no
+        such schedule.
+    store_all
+        Ticks of computing everything once.
+    minimum_budget
+        The smallest budget that works within the scope, in bytes; None if not known.
+    """
+
+    status: Status
+    scope: Scope
+    budget: int
+    static: int
+    solver: str
+    trace: Trace | None
+    lower_bound: int | None
+    store_all: int
+    minimum_budget: int | None
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """The schedule, if there is one."""
+        return None if self.trace is None else self.trace.schedule
+
+    @property
+    def peak(self) -> int | None:
+        """Simulated peak in bytes, static bytes included."""
+        return None if self.trace is None else self.trace.peak
+
+    @property
+    def makespan(self) -> int | None:
+        """Simulated ticks."""
+        return None if self.trace is None else self.trace.makespan
+
+    @property
+    def overhead(self) -> int | None:
+        """Ticks beyond computing everything once."""
+        return None if self.trace is None else self.trace.makespan - self.store_all
+
+    @property
+    def gap(self) -> float | None:
+        """(makespan - lower bound) / lower bound; 0.0 when they are equal."""
+        if self.trace is None or self.lower_bound is None:
+            return None
+        excess = self.trace.makespan - self.lower_bound
+        if excess == 0:
+            return 0.0
+        return excess / self.lower_bound if self.lower_bound else float("inf")
+
+    def raise_for_status(self) -> Trace:
+        """Return the trace, or raise if there is no schedule.
+
+        Raises
+        ------
+        NoScheduleError
+            If the status is INFEASIBLE or UNKNOWN; the message names the smallest
+            budget that works where it is known.
+        """
+        if self.trace is None:
+            raise NoScheduleError(self.explanation)
+        return self.trace
+
+    @property
+    def explanation(self) -> str:
+        """The outcome and its scope in one sentence."""
+        among = f"among {self.scope.sentence}"
+        within = f"within {format_bytes(self.budget)}"
+        if self.status is Status.OPTIMAL:
+            return f"optimal {within} {among}"
+        if self.status is Status.FEASIBLE:
+            gap = f"at most {self.gap:.3%} above" if self.gap is not None else "above"
+            return f"feasible {within}, {gap} the lower bound {among}"
+        if self.status is Status.UNKNOWN:
+            return f"no schedule found {within}, and no proof that there is none"
+        least = ""
+        if self.minimum_budget is not None:
+            least = (
+                f"; the smallest budget that works is {self.minimum_budget} bytes "
+                f"({format_bytes(self.minimum_budget)})"
+            )
+        if self.static:
+            least += f", of which {format_bytes(self.static)} are static"
+        return f"nothing fits {within} {among}{least}"

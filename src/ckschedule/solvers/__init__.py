@@ -1,0 +1,1 @@
+"""Solvers: each an immutable settings value that proposes schedules."""

@@ -1,0 +1,64 @@
+"""The solver that picks a solver."""
+
+from dataclasses import dataclass, field, replace
+
+from ckschedule.costs.chain import Chain
+from ckschedule.errors import ResourceLimitError, UnsupportedModelError
+from ckschedule.simulation import Model, as_graph
+from ckschedule.solvers.base import AbstractSolver, Progress, Proposal
+from ckschedule.solvers.chain_dp import ChainDP
+from ckschedule.solvers.exhaustive import Exhaustive
+from ckschedule.solvers.slot_dp import SlotDP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutoSolver(AbstractSolver):
+    """The strongest solver that can take the model.
+
+    Chains go to `ChainDP`, exact; if its fronts would pass its memory limit, to `SlotDP`,
+    which brackets the optimum. Graphs go to `Exhaustive`.
+
+    Attributes
+    ----------
+    exact, bracket, oracle
+        The settings of the three.
+    """
+
+    exact: ChainDP = field(default_factory=ChainDP)
+    bracket: SlotDP = field(default_factory=SlotDP)
+    oracle: Exhaustive = field(default_factory=Exhaustive)
+
+    def choose(self, model: Model) -> tuple[AbstractSolver, str]:
+        """Return the solver that a search would start with, and why."""
+        if isinstance(model, Chain):
+            return self.exact, (
+                "a chain: exact among persistent schedules; if its fronts would pass the "
+                "memory limit, SlotDP brackets the optimum instead"
+            )
+        return self.oracle, "a graph: exhaustive search among all schedules"
+
+    def search(
+        self, model: Model, budget: int, progress: Progress | None = None
+    ) -> Proposal:
+        """Return the proposal of the solver that `choose` names.
+
+        Raises
+        ------
+        UnsupportedModelError
+            If the model is a graph beyond `Exhaustive`'s reach.
+        ResourceLimitError
+            If even the bracket would pass its memory limit.
+        """
+        solver, _ = self.choose(model)
+        try:
+            proposal = solver.search(model, budget, progress)
+        except ResourceLimitError as error:
+            if solver is self.oracle:
+                raise UnsupportedModelError(
+                    f"graph {model.name!r} has {len(as_graph(model).nodes)} nodes, too "
+                    f"many for exhaustive search, the one solver for graphs; coarsen it "
+                    f"to a chain (see ckschedule.importers)"
+                ) from error
+            solver = self.bracket
+            proposal = solver.search(model, budget, progress)
+        return replace(proposal, solver=proposal.solver or repr(solver))

@@ -1,0 +1,134 @@
+"""The exact solver for chains."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ckschedule.costs.chain import Chain
+from ckschedule.costs.encoding import encode
+from ckschedule.errors import UnsupportedModelError
+from ckschedule.result import Scope
+from ckschedule.schedule import from_codes
+from ckschedule.simulation import Model
+from ckschedule.solvers.base import AbstractSolver, Progress, Proposal
+from ckschedule.solvers.chain_dp.arrays import chain_arrays
+from ckschedule.solvers.chain_dp.fronts import FrontTables, solve_fronts
+from ckschedule.units import INT64_MAX
+
+MEMORY_LIMIT: Final = 2 * 2**30
+"""Default bytes for the fronts of all intervals, 2 GiB."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainDP(AbstractSolver):
+    """Exact optimum of a chain among persistent schedules, for one budget or for all.
+
+    Attributes
+    ----------
+    memory_limit
+        Bytes that the fronts may take; past it `ResourceLimitError`.
+
+    Notes
+    -----
+    Memory is not discretised. For every interval of stages the least cost as a function
+    of memory is a decreasing step function, kept as its breakpoints; see
+    `ckschedule.solvers.chain_dp` for the recurrence. One run answers all budgets; a run
+    for one budget leaves out the points beyond it and is faster.
+
+    Ties in time go to fewer forward executions.
+    """
+
+    memory_limit: int = MEMORY_LIMIT
+
+    def search(
+        self, model: Model, budget: int, progress: Progress | None = None
+    ) -> Proposal:
+        """Return an optimal schedule, or the proof that none fits; see `AbstractSolver`.
+
+        Raises
+        ------
+        UnsupportedModelError
+            If the model is a graph.
+        ResourceLimitError
+            If the fronts would pass ``memory_limit``, or the chain's times are too fine.
+        """
+        chain = _as_chain(model)
+        room = budget - chain.input - chain.static.total
+        if room >= 0:
+            tables = self.tables(chain, cap=room, progress=progress)
+            memory, cost = tables.root()
+            if len(memory):
+                return _proposal(chain, tables, int(memory[-1]), int(cost[-1]))
+        # The least memory is the first breakpoint of a run that leaves nothing out.
+        memory, _ = self.tables(chain, progress=progress).root()
+        return Proposal(
+            scope=Scope.PERSISTENT,
+            infeasible=True,
+            minimum_budget=int(memory[0]) + chain.input + chain.static.total,
+        )
+
+    def tables(
+        self,
+        chain: Chain,
+        *,
+        cap: int = INT64_MAX // 4,
+        progress: Progress | None = None,
+    ) -> FrontTables:
+        """Return the fronts of all intervals of a chain.
+
+        Parameters
+        ----------
+        chain
+            Any chain.
+        cap
+            Bytes above input and static memory: points that need more are left out.
+        progress
+            Told (done, all) as the work proceeds.
+
+        Raises
+        ------
+        ResourceLimitError
+            As `search`.
+        """
+        return solve_fronts(
+            chain_arrays(chain),
+            cap=cap,
+            memory_limit=self.memory_limit,
+            progress=progress,
+        )
+
+    def schedules(
+        self, chain: Chain, tables: FrontTables
+    ) -> Iterator[tuple[npt.NDArray[np.int64], int, int]]:
+        """Yield codes, claimed peak and claimed makespan of every breakpoint."""
+        from ckschedule.solvers.chain_dp.rebuild import rebuild
+
+        outside = chain.input + chain.static.total
+        memory, cost = tables.root()
+        for room, value in zip(memory.tolist(), cost.tolist(), strict=True):
+            yield rebuild(tables, room), room + outside, tables.arrays.ticks(value)
+
+
+def _as_chain(model: Model) -> Chain:
+    if not isinstance(model, Chain):
+        raise UnsupportedModelError(
+            f"ChainDP takes chains, and {model.name!r} is a graph; coarsen it to a chain "
+            f"or choose a solver for graphs"
+        )
+    return model
+
+
+def _proposal(chain: Chain, tables: FrontTables, memory: int, cost: int) -> Proposal:
+    from ckschedule.solvers.chain_dp.rebuild import rebuild
+
+    makespan = tables.arrays.ticks(cost)
+    return Proposal(
+        scope=Scope.PERSISTENT,
+        schedule=from_codes(rebuild(tables, memory), encode(chain.to_graph())),
+        makespan=makespan,
+        peak=memory + chain.input + chain.static.total,
+        lower_bound=makespan,
+    )

@@ -1,0 +1,56 @@
+"""A chain as the slot DP's kernels take it: bytes, and times in whole ticks."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ckschedule.solvers.chain_dp.arrays import ChainArrays
+
+Ints = npt.NDArray[np.int64]
+
+
+class Columns(NamedTuple):
+    """`ChainArrays` with costs in multiples of its ``tick``, executions not counted.
+
+    A tuple, since compiled code takes tuples of arrays as they are. ``plain`` and
+    ``cost`` are times by stage and by variant, ``forward`` the prefix sums of ``plain``.
+    """
+
+    frozen: int
+    x: Ints
+    g: Ints
+    parameters: Ints
+    plain: Ints
+    plain_transient: Ints
+    forward: Ints
+    first_variant: Ints
+    saved: Ints
+    cost: Ints
+    record_transient: Ints
+    backward_transient: Ints
+    needs_input: Ints
+    needs_output: Ints
+    split: Ints
+
+
+def columns(arrays: ChainArrays) -> Columns:
+    """Return the columns of a chain."""
+    plain = arrays.plain_cost // arrays.weight
+    return Columns(
+        frozen=arrays.frozen,
+        x=arrays.x,
+        g=arrays.g,
+        parameters=arrays.parameters,
+        plain=plain,
+        plain_transient=arrays.plain_transient,
+        forward=np.cumsum(plain),
+        first_variant=arrays.first_variant,
+        saved=arrays.saved,
+        cost=arrays.cost // arrays.weight,
+        record_transient=arrays.record_transient,
+        backward_transient=arrays.backward_transient,
+        needs_input=arrays.needs_input,
+        needs_output=arrays.needs_output,
+        split=arrays.split,
+    )

@@ -1,0 +1,611 @@
+"""The recurrence over grids of memory, compiled; see `ckschedule.solvers.slot_dp`.
+
+Index k of the row of interval [s, t] stands for ``unit * k + theta[s] + parameters[t]``
+bytes in table A (table 0) and for ``x[s - 1]`` bytes more in table R (table 1). A row is
+kept from the index ``low`` up, below which nothing fits, to ``high``, above which the
+cost no longer falls or no schedule of the chain can come; it stands in one pool for all
+rows, index k at ``base + k``. The arguments called ``chain`` are those of `Columns`.
+"""
+
+from typing import Final
+
+import numba
+import numpy as np
+
+CEILING: Final = 2**29
+"""Costs are cut off here, so that three of them add up within 32 bits."""
+
+UNBOUNDED: Final = 2**62
+"""More bytes than any model has."""
+
+_INT32: Final = np.int32
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+def _ceil(numerator, denominator):  # type: ignore[no-untyped-def]  # as above
+    return -((-numerator) // denominator)
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+def least_memory(chain, least, least_by_end):  # type: ignore[no-untyped-def]
+    """Fill the least memory of every interval, exactly.
+
+    Parameters
+    ----------
+    chain
+        `Columns`.
+    least
+        (2, n + 2, n + 1), bytes: overwritten, by table, s and t.
+    least_by_end
+        (n + 1, n + 2), bytes: overwritten with table R by t and s, for reading along s.
+    """
+    n = len(chain.x) - 1
+    highest = np.zeros(n + 2, np.int64)
+    for t in range(n + 1):
+        least[0, t + 1, t] = chain.g[t]
+        least[1, t + 1, t] = chain.g[t]
+        least_by_end[t, t + 1] = chain.g[t]
+    for s in range(n, 0, -1):
+        # highest[q]: the most that the plain forwards before a cut at q need.
+        level = chain.plain_transient[s]
+        highest[s + 1] = level
+        for q in range(s + 2, n + 1):
+            level = max(level, chain.x[q - 2] + chain.plain_transient[q - 1])
+            highest[q] = level
+        for table in range(2):
+            held = chain.x[s - 1] if table == 1 else np.int64(0)
+            mine = least[table, s]
+            for t in range(s, n + 1):
+                if t <= chain.frozen:
+                    mine[t] = 0
+                    continue
+                best = np.int64(UNBOUNDED)
+                if s <= chain.frozen:
+                    floor = chain.g[t] + held + chain.plain_transient[s]
+                    best = max(floor, least[1, s + 1, t])
+                for v in range(chain.first_variant[s], chain.first_variant[s + 1]):
+                    output = chain.x[s] if chain.needs_output[v] else np.int64(0)
+                    kept = chain.saved[v] + (held if chain.needs_input[v] else 0)
+                    which = 0 if chain.needs_output[v] else 1
+                    need = kept + output + least[which, s + 1, t]
+                    best = min(best, max(need, _record_floor(chain, s, t, v, held)))
+                best = min(
+                    best,
+                    _least_cut(
+                        best,
+                        chain.g[t] + held,
+                        held,
+                        chain.parameters[t],
+                        highest[s + 1 : t + 1],
+                        least_by_end[t, s + 1 : t + 1],
+                        chain.parameters[s:t],
+                        mine[s:t],
+                    ),
+                )
+                mine[t] = best
+        least_by_end[s:, s] = least[1, s, s:]
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+def _least_cut(best, floor, held, parameters, highest, right, before, left):  # type: ignore[no-untyped-def]
+    """Return the least memory over all cuts, given by arrays over q."""
+    for i in range(len(right)):
+        need = max(floor + highest[i], held + right[i])
+        need = max(need, parameters - before[i] + left[i])
+        best = min(best, need)
+    return best
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+def _record_floor(chain, s, t, v, held):  # type: ignore[no-untyped-def]
+    """Return what recording and the backward themselves need."""
+    output = chain.x[s] if chain.needs_output[v] else np.int64(0)
+    kept = chain.saved[v] + (held if chain.needs_input[v] else 0)
+    later = chain.parameters[t] - chain.parameters[s]
+    return max(
+        chain.g[t] + held + chain.record_transient[v],
+        chain.g[s] + kept + output + later + chain.backward_transient[v],
+    )
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+def fastest_memory(chain, fastest, enough):  # type: ignore[no-untyped-def]
+    """Fill a memory at which an interval costs as little as it ever can.
+
+    It is the need of recording every stage once, with the variant ``fastest[s]``;
+    ``enough`` is (2, n + 2, n + 1), bytes, overwritten.
+    """
+    n = len(chain.x) - 1
+    for t in range(n + 1):
+        enough[0, t + 1, t] = chain.g[t]
+        enough[1, t + 1, t] = chain.g[t]
+    for s in range(n, 0, -1):
+        for table in range(2):
+            held = chain.x[s - 1] if table == 1 else np.int64(0)
+            for t in range(s, n + 1):
+                if t <= chain.frozen:
+                    enough[table, s, t] = 0
+                elif s <= chain.frozen:
+                    floor = chain.g[t] + held + chain.plain_transient[s]
+                    enough[table, s, t] = max(floor, enough[1, s + 1, t])
+                else:
+                    v = fastest[s]
+                    output = chain.x[s] if chain.needs_output[v] else np.int64(0)
+                    kept = chain.saved[v] + (held if chain.needs_input[v] else 0)
+                    which = 0 if chain.needs_output[v] else 1
+                    need = kept + output + enough[which, s + 1, t]
+                    floor = _record_floor(chain, s, t, v, held)
+                    enough[table, s, t] = max(need, floor)
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+def lay_out(chain, unit, theta, least, enough, low, high, base):  # type: ignore[no-untyped-def]
+    """Fill ``low``, ``high`` and ``base`` of all rows and return the pool's length."""
+    n = len(chain.x) - 1
+    used = np.int64(0)
+    for s in range(1, n + 1):
+        # Whatever the schedule, x_{s-1} and later parameter gradients lie outside.
+        top = np.int64(0)
+        if s > 1:
+            top = _ceil(theta[1] - theta[s] - chain.x[s - 1], unit)
+        for t in range(s, n + 1):
+            for table in range(2):
+                if table == 1 and not chain.split[s]:
+                    low[1, s, t] = low[0, s, t]
+                    high[1, s, t] = high[0, s, t]
+                    base[1, s, t] = base[0, s, t]
+                    continue
+                origin = theta[s] + chain.parameters[t]
+                if table == 1:
+                    origin += chain.x[s - 1]
+                first = _ceil(least[table, s, t] - origin, unit)
+                last = min(top, _ceil(enough[table, s, t] - origin, unit))
+                low[table, s, t] = first
+                high[table, s, t] = last
+                base[table, s, t] = used - first
+                used += max(last - first + 1, 0)
+    return used
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+def fill_block(
+    chain,
+    unit,
+    theta,
+    low,
+    high,
+    base,
+    pool,
+    scale,
+    fastest,
+    s_begin,
+    s_end,
+    t_begin,
+    t_end,
+    tile,
+):  # type: ignore[no-untyped-def]  # compiled: numba infers the types
+    """Fill the rows of s in [s_begin, s_end) and t in [t_begin, t_end).
+
+    All rows of intervals inside of these that are not among them must be there. Rows are
+    lowered ``tile`` values of t and of q at a time, for all s, so that what is read
+    again is still in cache: like a product of blocked matrices. Returns the number of
+    updates.
+    """
+    n = len(chain.x) - 1
+    updates = np.int64(0)
+    height = s_end - s_begin
+    highest = np.zeros((height, n + 2), np.int64)
+    for s in range(s_begin, s_end):
+        level = chain.plain_transient[s]
+        highest[s - s_begin, s + 1] = level
+        for q in range(s + 2, t_end):
+            level = max(level, chain.x[q - 2] + chain.plain_transient[q - 1])
+            highest[s - s_begin, q] = level
+    pointer = np.zeros((2, height, tile), np.int64)
+    for first in range(t_begin, t_end, tile):
+        end = min(first + tile, t_end)
+        for s in range(s_begin, s_end):
+            for table in range(1 + chain.split[s]):
+                for t in range(max(first, s), end):
+                    pointer[table, s - s_begin, t - first] = high[table, s, t]
+                    _start_row(
+                        chain, low, high, base, pool, scale, fastest, table, s, s_end, t,
+                        unit, theta,
+                    )
+        # Cuts between the block of s and the tile of t read finished rows only.
+        for q_begin in range(s_end, first + 1, tile):
+            q_end = min(q_begin + tile, first + 1)
+            for s in range(s_end - 1, s_begin - 1, -1):
+                for table in range(1 + chain.split[s]):
+                    updates += _cut_rows(
+                        chain, unit, theta, low, high, base, pool, scale, table, s,
+                        q_begin, q_end, first, end, highest[s - s_begin],
+                        pointer[table, s - s_begin],
+                    )
+        middle = max(s_end, first + 1)
+        for s in range(min(s_end, end) - 1, s_begin - 1, -1):
+            for table in range(1 + chain.split[s]):
+                for t in range(max(first, s), end):
+                    _first_step(
+                        chain, unit, theta, low, high, base, pool, scale, table, s, t
+                    )
+                updates += _cut_rows(
+                    chain, unit, theta, low, high, base, pool, scale, table, s,
+                    s + 1, min(s_end, end), first, end, highest[s - s_begin],
+                    pointer[table, s - s_begin],
+                )
+                updates += _cut_rows(
+                    chain, unit, theta, low, high, base, pool, scale, table, s,
+                    middle, end, first, end, highest[s - s_begin],
+                    pointer[table, s - s_begin],
+                )
+    return updates
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+def _start_row(
+    chain, low, high, base, pool, scale, fastest, table, s, s_end, t, unit, theta
+):  # type: ignore[no-untyped-def]
+    """Fill a row with what recording up to a finished row gives: a start, no more.
+
+    The better a row is early on, the fewer cuts need a look.
+    """
+    first, last = low[table, s, t], high[table, s, t]
+    if last < first:
+        return
+    at = base[table, s, t]
+    pool[at + first : at + last + 1] = 0 if t <= chain.frozen else CEILING
+    if s <= chain.frozen or table == 1 or s_end > t:
+        return
+    begin, shift, extra = first, np.int64(0), np.int64(0)
+    for i in range(s, s_end):
+        v = fastest[i]
+        if not chain.needs_output[v]:
+            return
+        origin = theta[i] + chain.parameters[t]
+        floor = _record_floor(chain, i, t, v, np.int64(0))
+        begin = max(begin, _ceil(floor - origin, unit) - shift)
+        shift += _ceil(theta[i] - chain.saved[v] - theta[i + 1] - chain.x[i], unit)
+        extra += chain.cost[v] // scale
+    _lower_by_one(pool, at, begin, last, 0, s_end, t, shift, low, high, base, extra)
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+def _first_step(chain, unit, theta, low, high, base, pool, scale, table, s, t):  # type: ignore[no-untyped-def]
+    """Lower a row by what starts with recording stage s, or running it frozen."""
+    first, last = low[table, s, t], high[table, s, t]
+    if last < first or t <= chain.frozen:
+        return
+    at = base[table, s, t]
+    held = chain.x[s - 1] if table == 1 else np.int64(0)
+    origin = theta[s] + held + chain.parameters[t]
+    if s <= chain.frozen:
+        floor = chain.g[t] + held + chain.plain_transient[s]
+        begin = max(first, _ceil(floor - origin, unit))
+        shift = _ceil(theta[s] + held - theta[s + 1] - chain.x[s], unit)
+        _lower_by_one(
+            pool, at, begin, last, 1, s + 1, t, shift, low, high, base, chain.plain[s] // scale
+        )
+    for v in range(chain.first_variant[s], chain.first_variant[s + 1]):
+        output = chain.x[s] if chain.needs_output[v] else np.int64(0)
+        kept = chain.saved[v] + (held if chain.needs_input[v] else 0)
+        floor = _record_floor(chain, s, t, v, held)
+        extra = chain.cost[v] // scale
+        if s == t:
+            floor = max(floor, kept + output + chain.g[t])
+            begin = max(first, _ceil(floor - origin, unit))
+            if begin <= last:
+                _lower_constant(pool[at + begin : at + last + 1], _INT32(min(extra, CEILING)))
+            continue
+        begin = max(first, _ceil(floor - origin, unit))
+        # Both x_s inside (table R) and x_s kept by the record cancel from the shift.
+        shift = _ceil(theta[s] + held - kept - theta[s + 1] - chain.x[s], unit)
+        which = 0 if chain.needs_output[v] else 1
+        _lower_by_one(
+            pool, at, begin, last, which, s + 1, t, shift, low, high, base, extra
+        )
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+def _lower_by_one(pool, at, begin, last, table, s, t, shift, low, high, base, extra):  # type: ignore[no-untyped-def]
+    """Lower a row at ``at`` from index ``begin`` by ``extra`` plus another row."""
+    there, end = low[table, s, t], high[table, s, t]
+    begin = max(begin, there - shift)
+    if end < there or begin > last:
+        return
+    other = base[table, s, t]
+    extra = _INT32(min(extra, CEILING))
+    stop = min(last, end - shift)
+    if begin <= stop:
+        count = stop + 1 - begin
+        out = pool[at + begin : at + begin + count]
+        right = pool[other + begin + shift : other + begin + shift + count]
+        for k in range(count):
+            out[k] = min(out[k], _INT32(right[k] + extra))
+    begin = max(begin, stop + 1)
+    if begin <= last:
+        _lower_constant(pool[at + begin : at + last + 1], _INT32(pool[other + end] + extra))
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+def _lower_constant(out, value):  # type: ignore[no-untyped-def]
+    for k in range(len(out)):
+        out[k] = min(out[k], value)
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+def _lower_shifted(out, varying, constant):  # type: ignore[no-untyped-def]
+    for k in range(len(out)):
+        out[k] = min(out[k], _INT32(varying[k] + constant))
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+def _lower_both(out, right, left, extra):  # type: ignore[no-untyped-def]
+    for k in range(len(out)):
+        out[k] = min(out[k], _INT32(_INT32(right[k] + left[k]) + extra))
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+def _cut_rows(
+    chain,
+    unit,
+    theta,
+    low,
+    high,
+    base,
+    pool,
+    scale,
+    table,
+    s,
+    q_begin,
+    q_end,
+    first,
+    end,
+    highest,
+    pointer,
+):  # type: ignore[no-untyped-def]
+    """Lower the rows of t in [first, end) by the cuts at q in [q_begin, q_end).
+
+    Costs fall along a row, so a cut can help only up to some index; ``pointer[t - first]``
+    is that of the previous cut, from which the next one is near.
+    """
+    updates = np.int64(0)
+    for q in range(q_begin, q_end):
+        level = highest[q]
+        left_low, left_high = low[table, s, q - 1], high[table, s, q - 1]
+        if left_high < left_low:
+            continue
+        shift = _ceil(theta[s] - theta[q] - chain.x[q - 1], unit)
+        left_at = base[table, s, q - 1]
+        left_end = pool[left_at + left_high]
+        extra = min((chain.forward[q - 1] - chain.forward[s - 1]) // scale, CEILING)
+        for t in range(max(first, q), end):
+            if t <= chain.frozen:
+                continue
+            begin = max(low[table, s, t], left_low, low[1, q, t] - shift)
+            top = high[table, s, t]
+            if begin > top or high[1, q, t] < low[1, q, t]:
+                continue
+            right_at = base[1, q, t]
+            right_high = high[1, q, t] - shift
+            right_end = pool[right_at + right_high + shift]
+            at = base[table, s, t]
+            lowest = extra + right_end + left_end
+            if pool[at + begin] <= lowest:
+                continue
+            last = max(pointer[t - first], begin)
+            if pool[at + last] > lowest:
+                while last < top and pool[at + last + 1] > lowest:
+                    last += 1
+            else:
+                while pool[at + last] <= lowest:
+                    last -= 1
+            pointer[t - first] = last
+            short = chain.g[t] + level - theta[s] - chain.parameters[t]
+            if short > unit * begin:
+                begin = _ceil(short, unit)
+                if begin > last:
+                    continue
+            updates += last + 1 - begin
+            right_at += shift
+            both = min(last, left_high, right_high)
+            if begin <= both:
+                _lower_both(
+                    pool[at + begin : at + both + 1],
+                    pool[right_at + begin : right_at + both + 1],
+                    pool[left_at + begin : left_at + both + 1],
+                    _INT32(extra),
+                )
+                begin = both + 1
+            if right_high < left_high:
+                one = min(last, left_high)
+                if begin <= one:
+                    _lower_shifted(
+                        pool[at + begin : at + one + 1],
+                        pool[left_at + begin : left_at + one + 1],
+                        _INT32(extra + right_end),
+                    )
+                    begin = one + 1
+            else:
+                one = min(last, right_high)
+                if begin <= one:
+                    _lower_shifted(
+                        pool[at + begin : at + one + 1],
+                        pool[right_at + begin : right_at + one + 1],
+                        _INT32(extra + left_end),
+                    )
+                    begin = one + 1
+            if begin <= last:
+                _lower_constant(pool[at + begin : at + last + 1], _INT32(lowest))
+    return updates
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+def _estimate(chain, unit, theta, low, high, base, pool, lag, table, s, t, memory):  # type: ignore[no-untyped-def]
+    """Return an estimate of an interval's cost: its row, read somewhat lower.
+
+    Rows are optimistic by up to a unit for every checkpoint that lives at once, and
+    these are about as many as the root of the number of stages.
+    """
+    if s > t:
+        return 0.0
+    origin = theta[s] + chain.parameters[t]
+    if table == 1:
+        origin += chain.x[s - 1]
+    at = (memory - origin) / unit
+    first, last = low[table, s, t], high[table, s, t]
+    if last < first or at <= first - 1:
+        # Cut off: no schedule better than the best known is here.
+        return 4.0 * CEILING
+    at -= lag * np.sqrt(t - s + 1.0)
+    if at >= last:
+        return float(pool[base[table, s, t] + last])
+    if at <= first:
+        return float(pool[base[table, s, t] + first])
+    k = np.int64(np.floor(at))
+    part = at - k
+    return (
+        pool[base[table, s, t] + k] * (1.0 - part) + pool[base[table, s, t] + k + 1] * part
+    )
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+def descend(
+    chain, unit, theta, low, high, base, pool, scale, least, lag, memory, choices
+):  # type: ignore[no-untyped-def]
+    """Choose a schedule from the whole chain down, in exact bytes.
+
+    At every interval the choice with the least estimated cost is taken among those that
+    leave both parts at least their least memory: so the schedule fits.
+
+    Parameters
+    ----------
+    memory
+        Bytes for the whole chain, at least its least memory.
+    lag
+        Units by which rows are read too low, times the root of the number of stages.
+    choices
+        (2 * n,): overwritten, in the order in which they run: q > 0 to cut there, 0 to
+        run a frozen stage, -1 - v to record variant v.
+
+    Returns
+    -------
+    tuple of int
+        (choices written, cost).
+    """
+    n = len(chain.x) - 1
+    stack = np.zeros((2 * n + 4, 4), np.int64)
+    stack[0] = (0, 1, n, memory)
+    size = 1
+    written = 0
+    cost = np.int64(0)
+    while size > 0:
+        size -= 1
+        table, s, t, room = stack[size]
+        if s > t or t <= chain.frozen:
+            continue
+        choice = _choose(
+            chain, unit, theta, low, high, base, pool, scale, least, lag, table, s, t, room
+        )
+        choices[written] = choice
+        written += 1
+        held = chain.x[s - 1] if table == 1 else np.int64(0)
+        if choice > 0:
+            cost += chain.forward[choice - 1] - chain.forward[s - 1]
+            later = chain.parameters[t] - chain.parameters[choice - 1]
+            stack[size] = (table, s, choice - 1, room - later)
+            stack[size + 1] = (1, choice, t, room - held)
+            size += 2
+        elif choice == 0:
+            cost += chain.plain[s]
+            stack[size] = (1, s + 1, t, room)
+            size += 1
+        else:
+            v = -1 - choice
+            cost += chain.cost[v]
+            kept = chain.saved[v] + (held if chain.needs_input[v] else 0)
+            if chain.needs_output[v]:
+                stack[size] = (0, s + 1, t, room - kept - chain.x[s])
+            else:
+                stack[size] = (1, s + 1, t, room - kept)
+            size += 1
+    return written, cost
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+def _choose(
+    chain, unit, theta, low, high, base, pool, scale, least, lag, table, s, t, room
+):  # type: ignore[no-untyped-def]
+    held = chain.x[s - 1] if table == 1 else np.int64(0)
+    best, choice = np.inf, np.int64(0)
+    if s <= chain.frozen:
+        floor = chain.g[t] + held + chain.plain_transient[s]
+        if max(floor, least[1, s + 1, t]) <= room:
+            best = chain.plain[s] / scale + _estimate(
+                chain, unit, theta, low, high, base, pool, lag, 1, s + 1, t, room
+            )
+    for v in range(chain.first_variant[s], chain.first_variant[s + 1]):
+        output = chain.x[s] if chain.needs_output[v] else np.int64(0)
+        kept = chain.saved[v] + (held if chain.needs_input[v] else 0)
+        which = 0 if chain.needs_output[v] else 1
+        left_over = room - kept - output
+        floor = _record_floor(chain, s, t, v, held)
+        if floor > room or least[which, s + 1, t] > left_over:
+            continue
+        value = chain.cost[v] / scale + _estimate(
+            chain, unit, theta, low, high, base, pool, lag, which, s + 1, t, left_over
+        )
+        if value < best:
+            best, choice = value, -1 - v
+    level = chain.plain_transient[s]
+    for q in range(s + 1, t + 1):
+        if q - 1 > s:
+            level = max(level, chain.x[q - 2] + chain.plain_transient[q - 1])
+        extra = (chain.forward[q - 1] - chain.forward[s - 1]) / scale
+        later = chain.parameters[t] - chain.parameters[q - 1]
+        if chain.g[t] + held + level > room or extra >= best:
+            break
+        if held + least[1, q, t] > room or later + least[table, s, q - 1] > room:
+            continue
+        value = (
+            extra
+            + _estimate(
+                chain, unit, theta, low, high, base, pool, lag, 1, q, t, room - held
+            )
+            + _estimate(
+                chain, unit, theta, low, high, base, pool, lag, table, s, q - 1, room - later
+            )
+        )
+        if value < best:
+            best, choice = value, q
+    return choice
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+def raise_useful(
+    chain, unit, theta, low, high, base, pool, scale, cheapest, cost, useful
+):  # type: ignore[no-untyped-def]  # compiled: numba infers the types
+    """Raise ``useful`` past all memory at which [s, t] makes the whole cost ``cost``."""
+    n = len(chain.x) - 1
+    for s in range(1, n + 1):
+        for t in range(s, n + 1):
+            outside = cheapest[n] - cheapest[t] + cheapest[s - 1]
+            for table in range(1 + chain.split[s]):
+                first, last = low[table, s, t], high[table, s, t]
+                if t <= chain.frozen:
+                    continue
+                at = base[table, s, t]
+                k, end = first, last + 1
+                while k < end:
+                    middle = (k + end) >> 1
+                    if pool[at + middle] * scale + outside >= cost:
+                        k = middle + 1
+                    else:
+                        end = middle
+                origin = theta[s] + chain.parameters[t]
+                if table == 1:
+                    origin += chain.x[s - 1]
+                if k > first:
+                    # Index k - 1 is too dear, and so is all memory up to it.
+                    need = unit * (k - 1) + origin + 1
+                    useful[table, s, t] = max(useful[table, s, t], need)

@@ -1,0 +1,157 @@
+"""`solve`: one question, one checked answer."""
+
+from ckschedule.costs.chain import Chain
+from ckschedule.errors import InvalidScheduleError, SolverFaultError
+from ckschedule.result import Result, Scope, Status
+from ckschedule.simulation import Model, Trace, simulate
+from ckschedule.solvers.auto import AutoSolver
+from ckschedule.solvers.base import AbstractSolver, Progress, Proposal
+from ckschedule.solvers.baselines import StoreAll
+from ckschedule.units import Budget, parse_budget
+
+
+def solve(
+    model: Model,
+    budget: Budget,
+    solver: AbstractSolver | None = None,
+    *,
+    progress: Progress | None = None,
+) -> Result:
+    """Return the fastest schedule of a model within a memory budget.
+
+    Parameters
+    ----------
+    model
+        Chain or graph.
+    budget
+        Bytes, static bytes included: a whole number, "8GiB", "10GB", or "60%" of the
+        simulated peak of storing everything.
+    solver
+        Its settings; None means `AutoSolver`, which picks by the model.
+    progress
+        Told (work done, work in all) as a long search proceeds.
+
+    Returns
+    -------
+    Result
+        With status, scope, lower bound and the simulated schedule. "Nothing fits" is a
+        status, not an exception; see `Result.raise_for_status`.
+
+    Raises
+    ------
+    InvalidBudgetError
+        If the budget cannot be read.
+    UnsupportedModelError, ResourceLimitError
+        As the solver says.
+    SolverFaultError
+        If the simulator refutes what the solver claims.
+
+    Notes
+    -----
+    The solver only proposes. Its schedule is simulated here, checked against the budget
+    and against the solver's own claims, and all numbers come from that simulation.
+
+    Examples
+    --------
+    >>> import ckschedule as ck
+    >>> chain = ck.catalog.uniform(stages=8, saved=2)
+    >>> result = ck.solve(chain, "60%")
+    >>> str(result.status)
+    'optimal'
+    """
+    solver = AutoSolver() if solver is None else solver
+    limit = budget_bytes(model, budget)
+    return judge(model, limit, solver.search(model, limit, progress), solver)
+
+
+def budget_bytes(model: Model, budget: Budget) -> int:
+    """Return a budget in bytes; percentages are of the model's store-all peak.
+
+    Raises
+    ------
+    InvalidBudgetError
+        If it cannot be read, or is a percentage for a graph, which has no
+        store-everything schedule of its own.
+    """
+    relative = isinstance(budget, str) and budget.strip().endswith("%")
+    if relative and isinstance(model, Chain):
+        return parse_budget(budget, store_all=store_all(model).peak)
+    return parse_budget(budget)
+
+
+def store_all(chain: Chain) -> Trace:
+    """Return the simulation of storing everything and recomputing nothing."""
+    schedule = StoreAll().search(chain, 0).schedule
+    assert schedule is not None, "storing everything needs no search"
+    return simulate(chain, schedule)
+
+
+def base_time(model: Model) -> int:
+    """Return the ticks of computing everything once.
+
+    For a chain its store-all time; for a graph every node in its fastest mode.
+    """
+    if isinstance(model, Chain):
+        return model.store_all_time
+    return sum(min(mode.time for mode in node.modes) for node in model.nodes)
+
+
+def judge(
+    model: Model, budget: int, proposal: Proposal, solver: AbstractSolver
+) -> Result:
+    """Return the result that a proposal deserves once it has been simulated.
+
+    Raises
+    ------
+    SolverFaultError
+        If the schedule is illegal, claims differ from the simulation, or a proved
+        schedule passes the budget.
+    """
+    name = proposal.solver or repr(solver)
+    trace = None
+    if proposal.schedule is not None:
+        try:
+            trace = simulate(model, proposal.schedule)
+        except InvalidScheduleError as error:
+            raise SolverFaultError(f"{name} wrote an illegal schedule: {error}") from error
+        _compare(name, "makespan", proposal.makespan, trace.makespan)
+        _compare(name, "peak", proposal.peak, trace.peak)
+    fits = trace is not None and trace.peak <= budget
+    if trace is not None and not fits and proposal.scope is not Scope.CONSTRUCTION:
+        raise SolverFaultError(
+            f"{name} proposed a peak of {trace.peak} bytes for the budget of {budget}"
+        )
+    bound, minimum = proposal.lower_bound, proposal.minimum_budget
+    if trace is not None and fits:
+        if bound is not None and trace.makespan < bound:
+            raise SolverFaultError(
+                f"{name} claims the lower bound {bound} for a schedule that takes "
+                f"{trace.makespan}"
+            )
+        status = Status.OPTIMAL if trace.makespan == bound else Status.FEASIBLE
+    else:
+        if trace is not None and proposal.scope is Scope.CONSTRUCTION:
+            # The one schedule of the scope does not fit: that is a proof.
+            status, minimum = Status.INFEASIBLE, trace.peak
+        else:
+            status = Status.INFEASIBLE if proposal.infeasible else Status.UNKNOWN
+        trace, bound = None, None
+    return Result(
+        status=status,
+        scope=proposal.scope,
+        budget=budget,
+        static=model.static.total,
+        solver=name,
+        trace=trace,
+        lower_bound=bound,
+        store_all=base_time(model),
+        minimum_budget=minimum,
+    )
+
+
+def _compare(solver: str, what: str, claimed: int | None, simulated: int) -> None:
+    if claimed is not None and claimed != simulated:
+        raise SolverFaultError(
+            f"{solver} claims a {what} of {claimed}, but its schedule simulates to "
+            f"{simulated}"
+        )
