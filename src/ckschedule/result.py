@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from ckschedule.errors import NoScheduleError
 from ckschedule.schedule import Schedule
-from ckschedule.simulation import Trace
+from ckschedule.simulation import Model, Trace
 from ckschedule.units import format_bytes
 
 
@@ -44,7 +44,7 @@ _SENTENCES = {
     ),
     Scope.SINGLE_TAPE: (
         "schedules that never hold the saved tensors of one stage across the "
-        "computation of another"
+        "computation of another (the loss counts as part of the last stage)"
     ),
     Scope.CONSTRUCTION: "the one construction that was asked for",
 }
@@ -56,14 +56,14 @@ class Result:
 
     Attributes
     ----------
+    model
+        What was to be scheduled.
     status
         How it ended.
     scope
         The schedules that the status, the bound and the minimum budget speak about.
     budget
         Bytes, static bytes included.
-    static
-        Bytes of the budget that no schedule can use.
     solver
         Name and settings of the solver that answered.
     trace
@@ -71,21 +71,23 @@ class Result:
     lower_bound
         Ticks: no schedule of the scope within the budget is faster; None if there is no
         such schedule.
-    store_all
-        Ticks of computing everything once.
     minimum_budget
         The smallest budget that works within the scope, in bytes; None if not known.
     """
 
+    model: Model
     status: Status
     scope: Scope
     budget: int
-    static: int
     solver: str
     trace: Trace | None
     lower_bound: int | None
-    store_all: int
     minimum_budget: int | None
+
+    @property
+    def static(self) -> int:
+        """Bytes of the budget that no schedule can use."""
+        return self.model.static.total
 
     @property
     def schedule(self) -> Schedule | None:
@@ -105,7 +107,9 @@ class Result:
     @property
     def overhead(self) -> int | None:
         """Ticks beyond computing everything once."""
-        return None if self.trace is None else self.trace.makespan - self.store_all
+        return (
+            None if self.trace is None else self.trace.makespan - self.model.base_time
+        )
 
     @property
     def gap(self) -> float | None:
@@ -138,8 +142,11 @@ class Result:
         if self.status is Status.OPTIMAL:
             return f"optimal {within} {among}"
         if self.status is Status.FEASIBLE:
-            gap = f"at most {self.gap:.3%} above" if self.gap is not None else "above"
-            return f"feasible {within}, {gap} the lower bound {among}"
+            if self.gap is None:
+                return f"feasible {within}, with no bound to compare it with"
+            return (
+                f"feasible {within}, at most {self.gap:.3%} above the optimum {among}"
+            )
         if self.status is Status.UNKNOWN:
             return f"no schedule found {within}, and no proof that there is none"
         least = ""

@@ -86,16 +86,6 @@ def store_all(chain: Chain) -> Trace:
     return simulate(chain, schedule)
 
 
-def base_time(model: Model) -> int:
-    """Return the ticks of computing everything once.
-
-    For a chain its store-all time; for a graph every node in its fastest mode.
-    """
-    if isinstance(model, Chain):
-        return model.store_all_time
-    return sum(min(mode.time for mode in node.modes) for node in model.nodes)
-
-
 def judge(
     model: Model, budget: int, proposal: Proposal, solver: AbstractSolver
 ) -> Result:
@@ -113,7 +103,9 @@ def judge(
         try:
             trace = simulate(model, proposal.schedule)
         except InvalidScheduleError as error:
-            raise SolverFaultError(f"{name} wrote an illegal schedule: {error}") from error
+            raise SolverFaultError(
+                f"{name} wrote an illegal schedule: {error}"
+            ) from error
         _compare(name, "makespan", proposal.makespan, trace.makespan)
         _compare(name, "peak", proposal.peak, trace.peak)
     fits = trace is not None and trace.peak <= budget
@@ -137,14 +129,13 @@ def judge(
             status = Status.INFEASIBLE if proposal.infeasible else Status.UNKNOWN
         trace, bound = None, None
     return Result(
+        model=model,
         status=status,
         scope=proposal.scope,
         budget=budget,
-        static=model.static.total,
         solver=name,
         trace=trace,
         lower_bound=bound,
-        store_all=base_time(model),
         minimum_budget=minimum,
     )
 

@@ -114,7 +114,9 @@ def _unit_factor(text: str, unit: str) -> int:
         return int(1024 ** _DECIMAL[unit[:-2]])
     if unit.endswith("B") and unit[:-1] in _DECIMAL:
         return int(1000 ** _DECIMAL[unit[:-1]])
-    raise InvalidBudgetError(f"budget {text!r} has the unknown unit {unit!r}; {_REMEDY}")
+    raise InvalidBudgetError(
+        f"budget {text!r} has the unknown unit {unit!r}; {_REMEDY}"
+    )
 
 
 def format_bytes(size: int) -> str:

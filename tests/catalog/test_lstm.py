@@ -45,7 +45,7 @@ def test_first_step_needs_no_gradient_of_its_state() -> None:
 def test_steps_grow_linearly() -> None:
     """Without recomputation memory is linear in the unroll length."""
     short, long = lstm(steps=10), lstm(steps=100)
-    assert long.store_all_time - short.store_all_time == 90 * (
+    assert long.base_time - short.base_time == 90 * (
         short.stages[1].forward + short.stages[1].variants[0].backward
     )
 

@@ -15,7 +15,7 @@ def test_symbols_of_rotor_are_the_arguments() -> None:
     for stage in chain.stages:
         assert stage.output + stage.variants[0].saved == 3
         assert stage.gradient == 0
-    assert chain.store_all_time == 10
+    assert chain.base_time == 10
 
 
 def test_loss_is_free() -> None:

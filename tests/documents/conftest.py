@@ -6,8 +6,8 @@ import pytest
 
 from ckschedule.costs import Chain, Stage, Variant
 from ckschedule.costs.encoding import encode
+from ckschedule.front import ParetoFront, ParetoPoint
 from ckschedule.operations import Compute, Free, Operation
-from ckschedule.pareto import ParetoFront, ParetoPoint
 from ckschedule.result import Scope
 from ckschedule.schedule import Schedule, to_codes
 from ckschedule.simulation import measure
@@ -49,7 +49,6 @@ def front_of(chain: Chain) -> ParetoFront:
                 makespan=makespan,
                 executions=executions,
                 lower_bound=makespan,
-                store_all=chain.store_all_time,
             )
             points.insert(0, point)
     return ParetoFront(
@@ -57,7 +56,6 @@ def front_of(chain: Chain) -> ParetoFront:
         points=points,
         scope=Scope.PERSISTENT,
         exact=True,
-        minimum_budget=points[0].peak,
         solver="by hand",
     )
 

@@ -11,7 +11,7 @@ import pytest
 from ckschedule.costs import Chain
 from ckschedule.documents import read_json, read_model, to_json, write_json
 from ckschedule.errors import DocumentError
-from ckschedule.pareto import ParetoFront
+from ckschedule.front import ParetoFront
 from ckschedule.schedule import Schedule
 
 Restart = Callable[[Chain, int], Schedule]

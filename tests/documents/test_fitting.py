@@ -9,7 +9,7 @@ import pytest
 from ckschedule.costs import Chain, Graph, StaticMemory
 from ckschedule.documents import check_fits, from_json, to_json
 from ckschedule.errors import DocumentError
-from ckschedule.pareto import ParetoFront
+from ckschedule.front import ParetoFront
 from ckschedule.schedule import Schedule
 
 Restart = Callable[[Chain, int], Schedule]

@@ -1,7 +1,6 @@
 """Bad documents are refused with a reason, before they can do harm."""
 
 import json
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -13,8 +12,8 @@ from hypothesis import strategies as st
 from ckschedule.costs import Chain, Stage, Variant
 from ckschedule.documents import Documented, from_json, read_model, to_json
 from ckschedule.errors import DocumentError
+from ckschedule.front import ParetoFront
 from ckschedule.operations import Compute, Free
-from ckschedule.pareto import ParetoFront
 from ckschedule.result import Result, Scope, Status
 from ckschedule.schedule import Schedule
 from ckschedule.simulation import simulate
@@ -32,14 +31,13 @@ def tree(chain: Chain) -> dict[str, Any]:
 def result(chain: Chain, restart_schedule: Restart) -> dict[str, Any]:
     trace = simulate(chain, restart_schedule(chain, 0))
     result = Result(
+        model=chain,
         status=Status.OPTIMAL,
         scope=Scope.PERSISTENT,
         budget=trace.peak,
-        static=0,
         solver="by hand",
         trace=trace,
         lower_bound=trace.makespan,
-        store_all=trace.makespan,
         minimum_budget=None,
     )
     tree: dict[str, Any] = json.loads(to_json(result))
@@ -72,9 +70,7 @@ def test_a_number_is_a_whole_one_in_range(chain: Chain, number: str) -> None:
 def test_a_huge_integer_is_refused_unconverted(chain: Chain) -> None:
     """Converting takes time in the square of the digits."""
     text = to_json(chain).replace('"input":4', f'"input":{"9" * 1_000_000}')
-    start = time.perf_counter()
     assert "1000000 digits" in refusal(text)
-    assert time.perf_counter() - start < 2
 
 
 def test_a_long_number_in_a_name_is_no_integer(chain: Chain) -> None:
@@ -193,9 +189,7 @@ def test_an_object_with_many_fields_is_refused() -> None:
 def test_a_list_of_wrong_items_costs_one_error(tree: dict[str, Any]) -> None:
     """pydantic would otherwise collect an error for each."""
     tree["stages"] = [0] * 300_000
-    start = time.perf_counter()
     assert refusal(tree).startswith("stages[0] is 0")
-    assert time.perf_counter() - start < 2
 
 
 @pytest.mark.parametrize("field", ["peak", "makespan", "executions"])
@@ -217,6 +211,7 @@ def test_a_recorded_number_is_simulated_again(
         ("status", "sure", "status is 'sure'"),
         ("scope", "all", "scope is 'all'"),
         ("static", 3, "static is 3"),
+        ("base_time", 3, "base_time is 3"),
         ("budget", 1, "the schedule reaches"),
         ("lower_bound", 10**6, "lower_bound is 1000000"),
         ("lower_bound", 0, "'optimal' with lower_bound 0"),
@@ -262,11 +257,10 @@ def test_a_front_is_checked_point_by_point(front: ParetoFront) -> None:
     last = len(tree["points"]) - 1
     assert f"points[{last}].peak is 99999" in changed(last, "peak", 99_999)
     assert "points[0].executions is 1" in changed(0, "executions", 1)
-    assert "points[0].store_all is 1 " in changed(0, "store_all", 1)
     assert "points[0].lower_bound is 99999" in changed(0, "lower_bound", 99_999)
     assert "points[0].sequence[0] is 9999" in changed(0, "sequence", [9999])
     assert "points[0]: the simulator refuses it" in changed(0, "sequence", [])
-    assert "minimum_budget is 99999" in refusal(tree | {"minimum_budget": 99_999})
+    assert "base_time is 99999" in refusal(tree | {"base_time": 99_999})
     assert refusal(tree | {"points": []}).startswith("points is an array")
     tree["operations"][0] = {"op": "free", "value": "nothing"}
     assert "operations: operation 0" in refusal(tree)
@@ -327,14 +321,13 @@ def test_any_change_of_a_document_is_read_or_refused(
     front = make_front(chain)
     trace = front.points[0].trace
     result = Result(
+        model=chain,
         status=Status.FEASIBLE,
         scope=Scope.PERSISTENT,
         budget=trace.peak,
-        static=0,
         solver="by hand",
         trace=trace,
         lower_bound=None,
-        store_all=1,
         minimum_budget=None,
     )
     items: list[Documented] = [chain, front, result]

@@ -21,8 +21,8 @@ from ckschedule.costs import (
 )
 from ckschedule.documents import from_json, to_json
 from ckschedule.errors import DocumentError, InvalidScheduleError
+from ckschedule.front import ParetoFront
 from ckschedule.operations import Compute, Free
-from ckschedule.pareto import ParetoFront
 from ckschedule.result import Result, Scope, Status
 from ckschedule.schedule import Schedule
 from ckschedule.simulation import simulate
@@ -132,14 +132,13 @@ def test_a_result_comes_back_equal(
     """Its trace is simulated again, arrays included."""
     trace = simulate(chain, restart_schedule(chain, plain))
     result = Result(
+        model=chain,
         status=Status.FEASIBLE,
         scope=Scope.UNRESTRICTED,
         budget=trace.peak + 1,
-        static=0,
         solver="by hand",
         trace=trace,
         lower_bound=1,
-        store_all=chain.store_all_time,
         minimum_budget=None,
     )
     read = from_json(to_json(result), model=chain)
@@ -149,17 +148,16 @@ def test_a_result_comes_back_equal(
     assert np.array_equal(read.trace.live_during, trace.live_during)
 
 
-def test_a_result_without_a_schedule_comes_back_equal() -> None:
+def test_a_result_without_a_schedule_comes_back_equal(chain: Chain) -> None:
     """It knows no model, and needs none."""
     result = Result(
+        model=chain,
         status=Status.INFEASIBLE,
         scope=Scope.PERSISTENT,
         budget=0,
-        static=7,
         solver="by hand",
         trace=None,
         lower_bound=None,
-        store_all=12,
         minimum_budget=99,
     )
     assert from_json(to_json(result)) == result
@@ -168,14 +166,13 @@ def test_a_result_without_a_schedule_comes_back_equal() -> None:
 def test_numpy_integers_are_written_as_integers(chain: Chain) -> None:
     """Solvers compute with numpy; ``json`` refuses its integers."""
     result = Result(
+        model=chain,
         status=Status.UNKNOWN,
         scope=Scope.PERSISTENT,
         budget=np.int64(5),  # type: ignore[arg-type]  # what a solver may leave there
-        static=0,
         solver="by hand",
         trace=None,
         lower_bound=None,
-        store_all=np.int32(12),  # type: ignore[arg-type]  # likewise
         minimum_budget=None,
     )
     assert json.loads(to_json(result))["budget"] == 5
@@ -184,14 +181,13 @@ def test_numpy_integers_are_written_as_integers(chain: Chain) -> None:
 def test_a_float_is_not_written(chain: Chain) -> None:
     """Bytes and ticks are integers: a float would come back as something else."""
     result = Result(
+        model=chain,
         status=Status.UNKNOWN,
         scope=Scope.PERSISTENT,
         budget=float("nan"),  # type: ignore[arg-type]  # the mistake under test
-        static=0,
         solver="by hand",
         trace=None,
         lower_bound=None,
-        store_all=12,
         minimum_budget=None,
     )
     with pytest.raises(DocumentError, match="budget is nan"):

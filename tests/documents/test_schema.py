@@ -12,7 +12,7 @@ from ckschedule.costs import Chain
 from ckschedule.documents import from_json, json_schema, to_json
 from ckschedule.documents.schema import generate_schema
 from ckschedule.errors import DocumentError
-from ckschedule.pareto import ParetoFront
+from ckschedule.front import ParetoFront
 from ckschedule.result import Result, Scope, Status
 from ckschedule.schedule import Schedule
 from ckschedule.simulation import simulate
@@ -24,14 +24,13 @@ Restart = Callable[[Chain, int], Schedule]
 def texts(chain: Chain, front: ParetoFront, restart_schedule: Restart) -> list[str]:
     trace = simulate(chain, restart_schedule(chain, 1))
     result = Result(
+        model=chain,
         status=Status.FEASIBLE,
         scope=Scope.PERSISTENT,
         budget=trace.peak,
-        static=0,
         solver="by hand",
         trace=trace,
         lower_bound=None,
-        store_all=chain.store_all_time,
         minimum_budget=None,
     )
     schedule = restart_schedule(chain, 1)

@@ -140,7 +140,7 @@ def test_the_forward_part_becomes_a_chain(write: Write) -> None:
     assert [stage.name for stage in chain.sequence] == ["a", "b", "Loss"]
     backward = [stage.variants[0].backward for stage in chain.sequence]
     assert backward == [3, 4, 7]
-    assert chain.store_all_time == 17
+    assert chain.base_time == 17
     assert chain.input == 0
 
 
@@ -273,6 +273,6 @@ def test_published_training_graphs_become_chains(
     path = published(f"checkmate/{name}.json")
     chain = import_node_link_chain(path)
     graph = import_node_link(path)
-    assert chain.store_all_time == sum(node.modes[0].time for node in graph.nodes)
+    assert chain.base_time == sum(node.modes[0].time for node in graph.nodes)
     assert len(chain.stages) >= 10
     assert chain.sequence[-1].name == "Loss"

@@ -219,4 +219,4 @@ def test_published_profiles_import_with_their_sums(
     assert sum(layer.backward for layer in dag.layers) == backward * 1000
     chain = coarsen(dag)
     assert len(chain.stages) > 10
-    assert chain.store_all_time < (forward + backward) * 1000
+    assert chain.base_time < (forward + backward) * 1000

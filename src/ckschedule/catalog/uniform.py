@@ -56,7 +56,7 @@ def uniform(
     Examples
     --------
     >>> chain = uniform(stages=3, saved=2)
-    >>> chain.store_all_time
+    >>> chain.base_time
     6
     """
     stages = as_positive(stages, "uniform: stages")

@@ -24,6 +24,7 @@ from ckschedule.costs.static import StaticMemory
 from ckschedule.errors import InvalidModelError
 from ckschedule.units import TimeUnit
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
     """One way to record a stage for its backward.
@@ -155,6 +156,11 @@ class Chain:
         loss = self.loss or Stage(
             output=0, forward=0, variants=(Variant(saved=0, backward=0),), name="loss"
         )
+        if loss.gradient:
+            raise InvalidModelError(
+                f"the loss ({loss.name!r}) has gradient {loss.gradient}; nothing comes "
+                f"after it: leave it out"
+            )
         given = [*self.stages, replace(loss, gradient=0, name=loss.name or "loss")]
         sequence: list[Stage] = []
         upstream = self.input if self.input_gradient else 0
@@ -194,7 +200,7 @@ class Chain:
         return tuple(sizes)
 
     @cached_property
-    def store_all_time(self) -> int:
+    def base_time(self) -> int:
         """Ticks of one forward and one backward of every stage, nothing recomputed."""
         return sum(
             stage.variants[0].backward + (stage.variants[0].forward or 0)

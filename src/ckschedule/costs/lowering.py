@@ -45,7 +45,9 @@ def lower(chain: Chain) -> Graph:
         yielded.append(f"p{i}")
         kept.append(f"p{i}")
         for v, variant in enumerate(stage.variants):
-            holds = [f"x{i - 1}"] * variant.needs_input + [f"x{i}"] * variant.needs_output
+            holds = [f"x{i - 1}"] * variant.needs_input + [
+                f"x{i}"
+            ] * variant.needs_output
             values.append(
                 Value(
                     name=saved_name(i, stage, v), size=variant.saved, holds=tuple(holds)

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ckschedule.costs import Chain
 from ckschedule.costs.encoding import encode
 from ckschedule.documents.costs import read_model, write_model
 from ckschedule.documents.results import compare, whole
 from ckschedule.documents.schedules import check_positions, read_table, write_table
 from ckschedule.errors import DocumentError, InvalidScheduleError
-from ckschedule.pareto import ParetoFront, ParetoPoint
+from ckschedule.front import ParetoFront, ParetoPoint
 from ckschedule.schedule import Schedule, from_codes, to_codes
 from ckschedule.simulation import as_graph, measure
 
@@ -43,7 +42,6 @@ def write_front(front: ParetoFront) -> wire.FrontWire:
             makespan=whole(point.makespan, f"points[{k}].makespan"),
             executions=whole(point.executions, f"points[{k}].executions"),
             lower_bound=whole(point.lower_bound, f"points[{k}].lower_bound"),
-            store_all=whole(point.store_all, f"points[{k}].store_all"),
             sequence=np.searchsorted(table, point.codes).tolist(),
         )
         for k, point in enumerate(front.points)
@@ -52,7 +50,7 @@ def write_front(front: ParetoFront) -> wire.FrontWire:
         kind="front",
         scope=front.scope,
         exact=bool(front.exact),
-        minimum_budget=whole(front.minimum_budget, "minimum_budget"),
+        base_time=front.model.base_time,
         solver=front.solver,
         model=write_model(front.model),
         operations=write_table(from_codes(table, encoding)),
@@ -69,6 +67,7 @@ def read_front(body: wire.FrontWire) -> ParetoFront:
         If a recorded number differs from the simulation, or a point is dominated.
     """
     model = read_model(body.model)
+    compare("base_time", body.base_time, model.base_time)
     try:
         table = to_codes(Schedule(read_table(body.operations)), encode(as_graph(model)))
     except InvalidScheduleError as error:
@@ -81,7 +80,6 @@ def read_front(body: wire.FrontWire) -> ParetoFront:
         ],
         scope=body.scope,
         exact=body.exact,
-        minimum_budget=body.minimum_budget,
         solver=body.solver,
     )
     _check(front)
@@ -99,7 +97,6 @@ def _read_point(
         makespan=body.makespan,
         executions=body.executions,
         lower_bound=body.lower_bound,
-        store_all=body.store_all,
     )
 
 
@@ -115,32 +112,19 @@ def _check(front: ParetoFront) -> None:
                 f"after {before.peak} and {before.makespan}; peaks rise and makespans "
                 f"fall"
             )
-    if front.minimum_budget > front.points[0].peak:
-        raise DocumentError(
-            f"minimum_budget is {front.minimum_budget}, but points[0] keeps "
-            f"{front.points[0].peak} bytes"
-        )
     for k, point in enumerate(front.points):
         _check_point(point, front.model, f"points[{k}]")
 
 
 def _check_point(point: ParetoPoint, model: Model, where: str) -> None:
     encoding = encode(as_graph(model))
-    codes = point.codes
-    # Compiled code checks no bounds.
-    low, high = -len(encoding.size), len(encoding.time) - 1
-    if codes.size and not (low <= codes.min() and codes.max() <= high):
-        raise DocumentError(f"{where}: a code lies outside [{low}, {high}]")
     try:
-        peak, makespan, executions = measure(encoding, codes)
+        peak, makespan, executions = measure(encoding, point.codes)
     except InvalidScheduleError as error:
         raise DocumentError(f"{where}: the simulator refuses it: {error}") from error
     compare(f"{where}.peak", point.peak, peak)
     compare(f"{where}.makespan", point.makespan, makespan)
     compare(f"{where}.executions", point.executions, executions)
-    if isinstance(model, Chain):
-        # A graph has no store-everything schedule of its own to compare with.
-        compare(f"{where}.store_all", point.store_all, model.store_all_time)
     if point.lower_bound > makespan:
         raise DocumentError(
             f"{where}.lower_bound is {point.lower_bound}, but its schedule takes "

@@ -16,7 +16,7 @@ from ckschedule.documents.json_text import MAX_BYTES, decode
 from ckschedule.documents.results import read_result
 from ckschedule.documents.schedules import read_schedule
 from ckschedule.errors import DocumentError, InvalidScheduleError
-from ckschedule.pareto import ParetoFront
+from ckschedule.front import ParetoFront
 from ckschedule.result import Result
 from ckschedule.schedule import Schedule
 from ckschedule.simulation import Model, simulate
@@ -133,9 +133,7 @@ def model_of(body: wire.Body, document: Documented) -> Model | None:
         case Schedule():
             assert body.kind == "schedule", "one class, one kind"
             return None if body.model is None else _read_model(body.model)
-        case Result(trace=trace):
-            return None if trace is None else trace.graph
-        case ParetoFront(model=model):
+        case Result(model=model) | ParetoFront(model=model):
             return model
         case _:
             assert_never(document)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import TYPE_CHECKING, Final
 
-from ckschedule.documents.costs import read_graph, write_graph
+from ckschedule.documents.costs import read_model, write_model
 from ckschedule.documents.schedules import read_schedule, write_schedule
 from ckschedule.errors import DocumentError, InvalidScheduleError
 from ckschedule.result import Result, Status
@@ -13,6 +13,7 @@ from ckschedule.simulation import Trace, simulate
 
 if TYPE_CHECKING:
     from ckschedule.documents import wire
+    from ckschedule.simulation import Model
 
 _SOLVED: Final = (Status.OPTIMAL, Status.FEASIBLE)
 
@@ -34,11 +35,12 @@ def write_result(result: Result) -> wire.ResultWire:
         status=result.status,
         scope=result.scope,
         budget=whole(result.budget, "budget"),
-        static=whole(result.static, "static"),
+        static=result.static,
         solver=result.solver,
         lower_bound=_whole_or_none(result.lower_bound, "lower_bound"),
-        store_all=whole(result.store_all, "store_all"),
+        base_time=result.model.base_time,
         minimum_budget=_whole_or_none(result.minimum_budget, "minimum_budget"),
+        model=write_model(result.model),
         trace=None if trace is None else _write_trace(trace),
     )
 
@@ -52,15 +54,17 @@ def read_result(body: wire.ResultWire) -> Result:
         If a recorded number differs from the simulation, or the result contradicts
         itself.
     """
+    model = read_model(body.model)
+    compare("static", body.static, model.static.total)
+    compare("base_time", body.base_time, model.base_time)
     result = Result(
+        model=model,
         status=body.status,
         scope=body.scope,
         budget=body.budget,
-        static=body.static,
         solver=body.solver,
-        trace=None if body.trace is None else _read_trace(body.trace),
+        trace=None if body.trace is None else _read_trace(body.trace, model),
         lower_bound=body.lower_bound,
-        store_all=body.store_all,
         minimum_budget=body.minimum_budget,
     )
     _check(result)
@@ -101,7 +105,6 @@ def _write_trace(trace: Trace) -> wire.TraceWire:
 
     operations, sequence = write_schedule(trace.schedule)
     return wire.TraceWire(
-        graph=write_graph(trace.graph),
         peak=whole(trace.peak, "trace.peak"),
         makespan=whole(trace.makespan, "trace.makespan"),
         executions=whole(trace.executions, "trace.executions"),
@@ -110,11 +113,10 @@ def _write_trace(trace: Trace) -> wire.TraceWire:
     )
 
 
-def _read_trace(body: wire.TraceWire) -> Trace:
-    graph = read_graph(body.graph)
+def _read_trace(body: wire.TraceWire, model: Model) -> Trace:
     schedule = read_schedule(body.operations, body.sequence, "trace.sequence")
     try:
-        trace = simulate(graph, schedule)
+        trace = simulate(model, schedule)
     except InvalidScheduleError as error:
         raise DocumentError(f"trace: the simulator refuses it: {error}") from error
     compare("trace.peak", body.peak, trace.peak)
@@ -131,7 +133,6 @@ def _check(result: Result) -> None:
         raise DocumentError(f"status is {str(result.status)!r}, but there is {has}")
     if trace is None:
         return
-    compare("static", result.static, trace.graph.static.total)
     if trace.peak > result.budget:
         raise DocumentError(
             f"budget is {result.budget}, but the schedule reaches {trace.peak} bytes"

@@ -148,9 +148,8 @@ class ScheduleWire(Wire):
 
 
 class TraceWire(Wire):
-    """A simulated schedule and its graph; ``executions`` counts all computations."""
+    """A simulated schedule; ``executions`` counts all computations."""
 
-    graph: GraphWire
     peak: Count
     makespan: Count
     executions: Count
@@ -159,7 +158,10 @@ class TraceWire(Wire):
 
 
 class ResultWire(Wire):
-    """`Result`; ``trace`` is null where there is no schedule."""
+    """`Result`; ``trace`` is null where there is no schedule.
+
+    ``static`` bytes and ``base_time`` follow from the model; they stand here for readers.
+    """
 
     kind: Literal["result"]
     status: Annotated[Status, Field(strict=False)]
@@ -168,8 +170,9 @@ class ResultWire(Wire):
     static: Count
     solver: str
     lower_bound: Count | None
-    store_all: Count
+    base_time: Count
     minimum_budget: Count | None
+    model: ModelWire
     trace: TraceWire | None
 
 
@@ -180,7 +183,6 @@ class PointWire(Wire):
     makespan: Count
     executions: Count
     lower_bound: Count
-    store_all: Count
     sequence: Items[Count]
 
 
@@ -190,7 +192,7 @@ class FrontWire(Wire):
     kind: Literal["front"]
     scope: Annotated[Scope, Field(strict=False)]
     exact: bool
-    minimum_budget: Count
+    base_time: Count
     solver: str
     model: ModelWire
     operations: Items[OperationWire]

@@ -15,7 +15,7 @@ from ckschedule.documents.json_text import MAX_BYTES, encode
 from ckschedule.documents.results import write_result
 from ckschedule.documents.schedules import write_schedule
 from ckschedule.errors import DocumentError
-from ckschedule.pareto import ParetoFront
+from ckschedule.front import ParetoFront
 from ckschedule.result import Result
 from ckschedule.schedule import Schedule
 from ckschedule.simulation import simulate
@@ -106,8 +106,7 @@ def _body(obj: Documented, model: Model | None) -> wire.Body:
         case Graph():
             recorded, body = obj, write_graph(obj)
         case Result():
-            recorded = None if obj.trace is None else obj.trace.graph
-            body = write_result(obj)
+            recorded, body = obj.model, write_result(obj)
         case ParetoFront():
             recorded, body = obj.model, write_front(obj)
         case _:

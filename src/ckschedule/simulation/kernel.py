@@ -35,7 +35,7 @@ UNREACHED: Final = 8
 """A target was never produced."""
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+@numba.njit(cache=True, nogil=True)
 def replay(
     codes,
     budget,
@@ -58,7 +58,7 @@ def replay(
     during,
     after,
     counts,
-):  # type: ignore[no-untyped-def]  # compiled: numba infers the types
+):
     """Replay ``codes`` and return how it went.
 
     Parameters

@@ -67,8 +67,14 @@ def measure(encoding: Encoding, codes: npt.NDArray[np.int64]) -> tuple[int, int,
     The same rules and errors as `simulate`, for solvers that write codes; the peak
     includes the static bytes.
     """
-    trace = _replay(encoding, codes, None)
-    return trace.peak, trace.makespan, trace.executions
+    low, high = -len(encoding.size), len(encoding.time) - 1
+    if codes.size and not (low <= codes.min() and codes.max() <= high):
+        at = int(np.flatnonzero((codes < low) | (codes > high))[0])
+        raise InvalidScheduleError(
+            f"operation {at}: code {codes[at]} lies outside [{low}, {high}]", index=at
+        )
+    raw = _replay(encoding, codes, None)
+    return raw.peak, raw.makespan, raw.executions
 
 
 class _Replayed:
@@ -173,7 +179,11 @@ def _operation(encoding: Encoding, codes: npt.NDArray[np.int64], at: int) -> str
 
 
 def _reason(
-    encoding: Encoding, codes: npt.NDArray[np.int64], verdict: int, value: int, cause: int
+    encoding: Encoding,
+    codes: npt.NDArray[np.int64],
+    verdict: int,
+    value: int,
+    cause: int,
 ) -> str:
     from ckschedule.simulation import kernel
 

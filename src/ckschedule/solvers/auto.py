@@ -4,15 +4,20 @@ from dataclasses import dataclass, field, replace
 
 from ckschedule.costs.chain import Chain
 from ckschedule.errors import ResourceLimitError, UnsupportedModelError
-from ckschedule.simulation import Model, as_graph
-from ckschedule.solvers.base import AbstractSolver, Progress, Proposal
+from ckschedule.simulation import Model
+from ckschedule.solvers.base import (
+    AbstractFrontSolver,
+    FrontProposal,
+    Progress,
+    Proposal,
+)
 from ckschedule.solvers.chain_dp import ChainDP
 from ckschedule.solvers.exhaustive import Exhaustive
 from ckschedule.solvers.slot_dp import SlotDP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AutoSolver(AbstractSolver):
+class AutoSolver(AbstractFrontSolver):
     """The strongest solver that can take the model.
 
     Chains go to `ChainDP`, exact; if its fronts would pass its memory limit, to `SlotDP`,
@@ -28,7 +33,7 @@ class AutoSolver(AbstractSolver):
     bracket: SlotDP = field(default_factory=SlotDP)
     oracle: Exhaustive = field(default_factory=Exhaustive)
 
-    def choose(self, model: Model) -> tuple[AbstractSolver, str]:
+    def choose(self, model: Model) -> tuple[AbstractFrontSolver, str]:
         """Return the solver that a search would start with, and why."""
         if isinstance(model, Chain):
             return self.exact, (
@@ -53,12 +58,24 @@ class AutoSolver(AbstractSolver):
         try:
             proposal = solver.search(model, budget, progress)
         except ResourceLimitError as error:
-            if solver is self.oracle:
-                raise UnsupportedModelError(
-                    f"graph {model.name!r} has {len(as_graph(model).nodes)} nodes, too "
-                    f"many for exhaustive search, the one solver for graphs; coarsen it "
-                    f"to a chain (see ckschedule.importers)"
-                ) from error
-            solver = self.bracket
+            solver = self._second(model, error)
             proposal = solver.search(model, budget, progress)
         return replace(proposal, solver=proposal.solver or repr(solver))
+
+    def front(self, model: Model, progress: Progress | None = None) -> FrontProposal:
+        """Return the front of the solver that `choose` names; see `search`."""
+        solver, _ = self.choose(model)
+        try:
+            return solver.front(model, progress)
+        except ResourceLimitError as error:
+            return self._second(model, error).front(model, progress)
+
+    def _second(self, model: Model, error: ResourceLimitError) -> SlotDP:
+        """Return the solver that takes over where the first one gives up."""
+        if isinstance(model, Chain):
+            return self.bracket
+        raise UnsupportedModelError(
+            f"graph {model.name!r} has {len(model.nodes)} nodes, too many for "
+            f"exhaustive search, the one solver for graphs; coarsen it to a chain (see "
+            f"ckschedule.importers)"
+        ) from error

@@ -1,10 +1,15 @@
 """What a solver is: an immutable settings value that turns a problem into a proposal."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
+from ckschedule.costs.chain import Chain
+from ckschedule.errors import UnsupportedModelError
 from ckschedule.result import Scope
 from ckschedule.schedule import Schedule
 from ckschedule.simulation import Model
@@ -73,3 +78,84 @@ class AbstractSolver(ABC):
         ResourceLimitError
             If the work would pass one of the solver's limits.
         """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointProposal:
+    """One point that a solver claims for a front.
+
+    Attributes
+    ----------
+    codes
+        Its schedule, encoded (`ckschedule.schedule.to_codes`).
+    peak, makespan
+        Claimed bytes, static bytes included, and ticks; checked with ``==``.
+    lower_bound
+        Ticks that no schedule of the scope within ``peak`` bytes undercuts.
+    """
+
+    codes: npt.NDArray[np.int64]
+    peak: int
+    makespan: int
+    lower_bound: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontProposal:
+    """What a solver claims about all budgets at once.
+
+    Attributes
+    ----------
+    scope
+        The schedules that the claims speak about.
+    exact
+        Claim: the points are all breakpoints of the optimum.
+    points
+        By rising peak; dominated ones may be among them if the front is not exact.
+    solver
+        Who answered, with settings.
+    """
+
+    scope: Scope
+    exact: bool
+    points: Iterable[PointProposal]
+    solver: str
+
+
+class AbstractFrontSolver(AbstractSolver):
+    """A solver that can also answer all budgets at once."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def front(self, model: Model, progress: Progress | None = None) -> FrontProposal:
+        """Return a proposal for the whole front of ``model``.
+
+        Raises
+        ------
+        UnsupportedModelError, ResourceLimitError
+            As `search`.
+        """
+
+
+def as_chain(model: Model, solver: object) -> Chain:
+    """Return ``model`` if it is a chain.
+
+    Parameters
+    ----------
+    model
+        What a solver was given.
+    solver
+        The solver, for the message.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it is a graph.
+    """
+    if isinstance(model, Chain):
+        return model
+    raise UnsupportedModelError(
+        f"{solver!r} takes chains only, but {model.name!r} is a graph; give it as a "
+        f"Chain, or choose a solver for graphs"
+    )

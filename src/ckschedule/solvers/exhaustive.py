@@ -3,15 +3,23 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from itertools import pairwise
 
 import numpy as np
 
 from ckschedule.costs.encoding import Encoding, Ints, encode
+from ckschedule.costs.graph import Graph
 from ckschedule.errors import ResourceLimitError
 from ckschedule.result import Scope
 from ckschedule.schedule import from_codes
-from ckschedule.simulation import Model, as_graph
-from ckschedule.solvers.base import AbstractSolver, Progress, Proposal
+from ckschedule.simulation import Model, as_graph, measure
+from ckschedule.solvers.base import (
+    AbstractFrontSolver,
+    FrontProposal,
+    PointProposal,
+    Progress,
+    Proposal,
+)
 
 Cost = tuple[int, int]
 """Ticks and computations: compared in this order."""
@@ -21,7 +29,7 @@ State = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exhaustive(AbstractSolver):
+class Exhaustive(AbstractFrontSolver):
     """Optimum of any graph among all legal schedules, by Dijkstra over live sets.
 
     Attributes
@@ -69,6 +77,39 @@ class Exhaustive(AbstractSolver):
             lower_bound=makespan,
         )
 
+    def front(self, model: Model, progress: Progress | None = None) -> FrontProposal:
+        """Return every breakpoint of the optimum; one search a breakpoint.
+
+        Raises
+        ------
+        ResourceLimitError
+            As `search`.
+        """
+        return FrontProposal(
+            scope=Scope.UNRESTRICTED,
+            exact=True,
+            points=self._points(as_graph(model)),
+            solver=repr(self),
+        )
+
+    def _points(self, graph: Graph) -> list[PointProposal]:
+        encoding = encode(graph)
+        space = _Space.of(encoding)
+        budget = sum(space.size) + max(space.transient, default=0)
+        points: list[PointProposal] = []
+        while (found := _cheapest(space, budget, self.max_states)) is not None:
+            codes = np.array(found, np.int64)
+            peak, makespan, _ = measure(encoding, codes)
+            point = PointProposal(
+                codes=codes, peak=peak, makespan=makespan, lower_bound=makespan
+            )
+            # Less memory for the same time makes the earlier point superfluous.
+            if points and points[-1].makespan == makespan:
+                points.pop()
+            points.append(point)
+            budget = peak - graph.static.total - 1
+        return points[::-1]
+
     def _minimum(self, space: "_Space", infeasible: int) -> int:
         """Return the least budget that works, above an infeasible one; by bisection."""
         low = max(infeasible, -1)
@@ -105,7 +146,7 @@ class _Space:
         n = len(encoding.size)
 
         def masks(start: Ints, items: Ints) -> list[int]:
-            rows = [items[a:b] for a, b in zip(start[:-1], start[1:], strict=True)]
+            rows = [items[a:b] for a, b in pairwise(start)]
             return [sum(1 << int(v) for v in row) for row in rows]
 
         held = masks(encoding.held_start, encoding.held)
@@ -118,9 +159,7 @@ class _Space:
             outputs=masks(encoding.outputs_start, encoding.outputs),
             consumes=masks(encoding.consumes_start, encoding.consumes),
             # What cannot be undone: targets (bits of values), nodes that run once.
-            once=[
-                1 << (n + int(k)) if encoding.once[k] else 0 for k in encoding.node
-            ],
+            once=[1 << (n + int(k)) if encoding.once[k] else 0 for k in encoding.node],
             holders=[
                 sum(1 << u for u in range(n) if held[u] >> v & 1) for v in range(n)
             ],

@@ -131,6 +131,7 @@ def test_peak_over_the_segment_size_is_u_shaped(
         lambda: ChenBudget(trials=0),
         lambda: segments(3, 0),
     ],
+    ids=["every", "first", "uniform", "recursion", "budget", "segments"],
 )
 def test_settings_below_one_are_refused(make: Callable[[], object]) -> None:
     """A segment of no steps would cut forever."""

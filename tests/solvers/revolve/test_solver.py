@@ -102,7 +102,7 @@ def fewest(chain: Chain, budget: int) -> int | None:
         time, left, order = heapq.heappop(queue)
         kept = frozenset(order)
         if left == 0:
-            return time + chain.store_all_time
+            return time + chain.base_time
         if best[left, kept] < time:
             continue
         following = [(time, left, kept - {state}) for state in kept if state]

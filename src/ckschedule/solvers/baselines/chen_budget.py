@@ -11,9 +11,8 @@ from math import isqrt
 from ckschedule.costs.chain import Chain
 from ckschedule.result import Scope
 from ckschedule.simulation import Model, simulate
-from ckschedule.solvers.base import AbstractSolver, Progress, Proposal
+from ckschedule.solvers.base import AbstractSolver, Progress, Proposal, as_chain
 from ckschedule.solvers.baselines.cutting import positive, write_segments
-from ckschedule.solvers.baselines.emission import as_chain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

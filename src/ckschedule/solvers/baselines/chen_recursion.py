@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from ckschedule.result import Scope
 from ckschedule.simulation import Model
-from ckschedule.solvers.base import AbstractSolver, Progress, Proposal
+from ckschedule.solvers.base import AbstractSolver, Progress, Proposal, as_chain
 from ckschedule.solvers.baselines.cutting import positive, spans, steps
-from ckschedule.solvers.baselines.emission import Emission, as_chain
+from ckschedule.solvers.baselines.emission import Emission
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,33 +6,8 @@ follows from that and from what the live saved tensors hold, and is decided here
 
 from ckschedule.costs.chain import Chain
 from ckschedule.costs.lowering import PLAIN
-from ckschedule.errors import UnsupportedModelError
 from ckschedule.operations import Compute, Free, Operation
 from ckschedule.schedule import Schedule
-from ckschedule.simulation import Model
-
-
-def as_chain(model: Model, solver: object) -> Chain:
-    """Return ``model`` if it is a chain.
-
-    Parameters
-    ----------
-    model
-        What a solver was given.
-    solver
-        The solver, for the message.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If it is a graph.
-    """
-    if isinstance(model, Chain):
-        return model
-    raise UnsupportedModelError(
-        f"{solver!r} takes chains only, but {model.name!r} is a graph; give it as a "
-        f"Chain, or choose a solver for graphs"
-    )
 
 
 class Emission:

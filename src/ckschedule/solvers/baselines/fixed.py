@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ckschedule.result import Scope
 from ckschedule.simulation import Model
-from ckschedule.solvers.base import AbstractSolver, Progress, Proposal
+from ckschedule.solvers.base import AbstractSolver, Progress, Proposal, as_chain
 from ckschedule.solvers.baselines.cutting import (
     positive,
     segments,
@@ -16,7 +16,6 @@ from ckschedule.solvers.baselines.cutting import (
     torch_segments,
     write_segments,
 )
-from ckschedule.solvers.baselines.emission import as_chain
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,13 @@ from math import isqrt
 
 from ckschedule.result import Scope
 from ckschedule.simulation import Model
-from ckschedule.solvers.base import AbstractSolver, Progress, Proposal
+from ckschedule.solvers.base import AbstractSolver, Progress, Proposal, as_chain
 from ckschedule.solvers.baselines.cutting import (
     positive,
     segments,
     steps,
     write_segments,
 )
-from ckschedule.solvers.baselines.emission import as_chain
 
 
 @dataclass(frozen=True, slots=True)

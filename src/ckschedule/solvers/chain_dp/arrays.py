@@ -124,10 +124,7 @@ def chain_arrays(chain: Chain) -> ChainArrays:
         first_variant=first_variant,
         saved=column(*(v.saved for _, v in variants)),
         cost=column(
-            *(
-                ((v.forward or 0) + v.backward) // tick * weight + 1
-                for _, v in variants
-            )
+            *(((v.forward or 0) + v.backward) // tick * weight + 1 for _, v in variants)
         ),
         record_transient=column(*(v.forward_transient or 0 for _, v in variants)),
         backward_transient=column(*(v.backward_transient or 0 for _, v in variants)),
@@ -168,5 +165,7 @@ def _codes(chain: Chain, encoding: Encoding) -> dict[str, Ints]:
         "plain_code": np.array(plain, np.int64),
         "free_code": np.array(free, np.int64),
         "record_code": np.array([modes[f"F{i}", name] for i, name in named], np.int64),
-        "backward_code": np.array([modes[f"B{i}", name] for i, name in named], np.int64),
+        "backward_code": np.array(
+            [modes[f"B{i}", name] for i, name in named], np.int64
+        ),
     }

@@ -237,7 +237,9 @@ def _columns(arrays: ChainArrays) -> tuple[object, ...]:
 
 def _set_shifts(arrays: ChainArrays, classes: IntervalClasses, shift: Ints) -> None:
     # R(s, t) = x_{s-1} + A(s, t) unless stage s splits the tables; R(t+1, t) = A(t+1, t).
-    lengths = np.repeat(np.arange(arrays.n + 1), np.diff(classes.starts[: arrays.n + 2]))
+    lengths = np.repeat(
+        np.arange(arrays.n + 1), np.diff(classes.starts[: arrays.n + 2])
+    )
     shared = (lengths > 0) & (arrays.split[np.minimum(classes.first, arrays.n)] == 0)
     shift[1, shared] = arrays.x[classes.first[shared] - 1]
 

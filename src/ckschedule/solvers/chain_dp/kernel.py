@@ -36,9 +36,7 @@ def _advance(memory, position, end):  # type: ignore[no-untyped-def]  # compiled
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
-def _copy_below(
-    memory, cost, first, top, at, spare_memory, spare_cost
-):  # type: ignore[no-untyped-def]  # compiled: numba infers the types
+def _copy_below(memory, cost, first, top, at, spare_memory, spare_cost):  # type: ignore[no-untyped-def]  # compiled: numba infers the types
     """Copy the working points below ``at``, memory ascending; return their number."""
     if first < top and memory[first] == at:
         first += 1
@@ -49,9 +47,7 @@ def _copy_below(
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
-def _merge(
-    size, scratch, limit, floor, right, left, extra
-):  # type: ignore[no-untyped-def]  # compiled: numba infers the types
+def _merge(size, scratch, limit, floor, right, left, extra):  # type: ignore[no-untyped-def]  # compiled: numba infers the types
     """Lower the working front by one candidate and return its new size.
 
     ``scratch`` holds memory and cost of the working front, and spare room for both;
@@ -83,8 +79,12 @@ def _merge(
     at = max(floor, right_memory[0] + right_shift, left_memory[0] + left_shift)
     if at >= limit:
         return size
-    i = np.uint64(np.searchsorted(right_memory[:right_size], at - right_shift, side="right") - 1)
-    j = np.uint64(np.searchsorted(left_memory[:left_size], at - left_shift, side="right") - 1)
+    i = np.uint64(
+        np.searchsorted(right_memory[:right_size], at - right_shift, side="right") - 1
+    )
+    j = np.uint64(
+        np.searchsorted(left_memory[:left_size], at - left_shift, side="right") - 1
+    )
     # Below the working front nothing is feasible.
     memory[top] = -1
     cost[top] = UNBOUNDED
@@ -103,7 +103,9 @@ def _merge(
     count = 0
     last = np.int64(UNBOUNDED)
     if cheaper:
-        count = _copy_below(memory, cost, np.int64(b) + 1, top, at, spare_memory, spare_cost)
+        count = _copy_below(
+            memory, cost, np.int64(b) + 1, top, at, spare_memory, spare_cost
+        )
         spare_memory[count] = at
         spare_cost[count] = candidate
         count += 1
@@ -142,7 +144,13 @@ def _merge(
                 if candidate < current:
                     cheaper = True
                     count = _copy_below(
-                        memory, cost, np.int64(b + ONE), top, at, spare_memory, spare_cost
+                        memory,
+                        cost,
+                        np.int64(b + ONE),
+                        top,
+                        at,
+                        spare_memory,
+                        spare_cost,
                     )
                     spare_memory[count] = at
                     spare_cost[count] = candidate
@@ -318,7 +326,9 @@ def solve_length(
             step = SPREAD
             while step > 0:
                 every = step if step == SPREAD else 2 * step
-                for q in range(s + (SPREAD if step==SPREAD else step) , last + 1, every):
+                for q in range(
+                    s + (SPREAD if step == SPREAD else step), last + 1, every
+                ):
                     if floors[q] > cap:
                         break
                     later = parameters[t] - parameters[q - 1]

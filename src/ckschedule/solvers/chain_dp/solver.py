@@ -4,18 +4,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-
 from ckschedule.costs.chain import Chain
 from ckschedule.costs.encoding import encode
-from ckschedule.errors import UnsupportedModelError
 from ckschedule.result import Scope
 from ckschedule.schedule import from_codes
 from ckschedule.simulation import Model
-from ckschedule.solvers.base import AbstractSolver, Progress, Proposal
+from ckschedule.solvers.base import (
+    AbstractFrontSolver,
+    FrontProposal,
+    PointProposal,
+    Progress,
+    Proposal,
+    as_chain,
+)
 from ckschedule.solvers.chain_dp.arrays import chain_arrays
 from ckschedule.solvers.chain_dp.fronts import FrontTables, solve_fronts
+from ckschedule.solvers.chain_dp.rebuild import rebuild
 from ckschedule.units import INT64_MAX
 
 MEMORY_LIMIT: Final = 2 * 2**30
@@ -23,7 +27,7 @@ MEMORY_LIMIT: Final = 2 * 2**30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChainDP(AbstractSolver):
+class ChainDP(AbstractFrontSolver):
     """Exact optimum of a chain among persistent schedules, for one budget or for all.
 
     Attributes
@@ -55,7 +59,7 @@ class ChainDP(AbstractSolver):
         ResourceLimitError
             If the fronts would pass ``memory_limit``, or the chain's times are too fine.
         """
-        chain = _as_chain(model)
+        chain = as_chain(model, self)
         room = budget - chain.input - chain.static.total
         if room >= 0:
             tables = self.tables(chain, cap=room, progress=progress)
@@ -100,30 +104,32 @@ class ChainDP(AbstractSolver):
             progress=progress,
         )
 
-    def schedules(
-        self, chain: Chain, tables: FrontTables
-    ) -> Iterator[tuple[npt.NDArray[np.int64], int, int]]:
-        """Yield codes, claimed peak and claimed makespan of every breakpoint."""
-        from ckschedule.solvers.chain_dp.rebuild import rebuild
-
-        outside = chain.input + chain.static.total
-        memory, cost = tables.root()
-        for room, value in zip(memory.tolist(), cost.tolist(), strict=True):
-            yield rebuild(tables, room), room + outside, tables.arrays.ticks(value)
-
-
-def _as_chain(model: Model) -> Chain:
-    if not isinstance(model, Chain):
-        raise UnsupportedModelError(
-            f"ChainDP takes chains, and {model.name!r} is a graph; coarsen it to a chain "
-            f"or choose a solver for graphs"
+    def front(self, model: Model, progress: Progress | None = None) -> FrontProposal:
+        """Return every breakpoint of the optimum; see `AbstractFrontSolver`."""
+        chain = as_chain(model, self)
+        tables = self.tables(chain, progress=progress)
+        return FrontProposal(
+            scope=Scope.PERSISTENT,
+            exact=True,
+            points=_points(chain, tables),
+            solver=repr(self),
         )
-    return model
+
+
+def _points(chain: Chain, tables: FrontTables) -> Iterator[PointProposal]:
+    outside = chain.input + chain.static.total
+    memory, cost = tables.root()
+    for room, value in zip(memory.tolist(), cost.tolist(), strict=True):
+        makespan = tables.arrays.ticks(value)
+        yield PointProposal(
+            codes=rebuild(tables, room),
+            peak=room + outside,
+            makespan=makespan,
+            lower_bound=makespan,
+        )
 
 
 def _proposal(chain: Chain, tables: FrontTables, memory: int, cost: int) -> Proposal:
-    from ckschedule.solvers.chain_dp.rebuild import rebuild
-
     makespan = tables.arrays.ticks(cost)
     return Proposal(
         scope=Scope.PERSISTENT,

@@ -6,8 +6,8 @@ from ckschedule.costs.chain import Chain
 from ckschedule.result import Scope
 from ckschedule.schedule import Schedule
 from ckschedule.simulation import Model
-from ckschedule.solvers.base import AbstractSolver, Progress, Proposal
-from ckschedule.solvers.baselines.emission import Emission, as_chain
+from ckschedule.solvers.base import AbstractSolver, Progress, Proposal, as_chain
+from ckschedule.solvers.baselines.emission import Emission
 from ckschedule.solvers.revolve.binomial import (
     ADVANCE,
     STORE,
@@ -94,8 +94,8 @@ class Revolve(AbstractSolver):
         return Proposal(
             scope=Scope.SINGLE_TAPE,
             schedule=_write(chain, shape, slots),
-            makespan=chain.store_all_time + forward * advances(shape.steps, slots),
-            lower_bound=chain.store_all_time + onward * advances(shape.steps, most),
+            makespan=chain.base_time + forward * advances(shape.steps, slots),
+            lower_bound=chain.base_time + onward * advances(shape.steps, most),
             minimum_budget=minimum,
         )
 

@@ -1,6 +1,7 @@
 """Brackets of the optimum, refined until the gap is small."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Final
@@ -25,6 +26,7 @@ from ckschedule.solvers.slot_dp.grid import (
     make_frame,
     useful_memory,
     with_room,
+    worker_count,
 )
 from ckschedule.units import format_bytes
 
@@ -34,10 +36,10 @@ _LAGS: Final = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 _FINE_LAGS: Final = (-0.375, -0.25, -0.125, -0.0625, 0.0625, 0.125, 0.25, 0.375)
 """Tried around the best of these."""
 
-_STEP: Final = (1.6, 8.0)
+_STEP: Final = (1.5, 10.0)
 """The least and the largest factor between the slots of two grids."""
 
-_SAFETY: Final = 1.3
+_SAFETY: Final = 1.2
 """The gap falls about as the slots rise; aim this much below the wanted one."""
 
 
@@ -117,7 +119,8 @@ def bracket_optimum(
     Raises
     ------
     ResourceLimitError
-        If the first grid would pass ``memory_limit``, or the chain's times are too fine.
+        If the first grid would pass ``memory_limit``, or the chain's times are too
+        fine.
     """
     begin = perf_counter()
     arrays = chain_arrays(chain)
@@ -167,27 +170,34 @@ def _refine(
         for room in rooms
     }
     useful = frame.least
-    # Costs far above the least are cut off on the first grid.
-    highest = min(worst, 8 * everything)
+    # A guess, to start with: beyond it costs are not told apart.
+    highest = min(worst, 2 * everything + 1)
     unit = max(frame.room // slots, 1)
     layout = lay_out(frame, unit, useful)
     _check_size(frame, layout, slots, memory_limit)
     while True:
         started = perf_counter()
-        grid = fill(frame, layout, _scale(highest), progress)
+        grid = fill(frame, layout, highest, progress)
         _learn(grid, known)
         took = perf_counter() - started
-        highest = max(found.cost for found in known.values())
+        guess, highest = highest, max(found.cost for found in known.values())
         widest = max(_gap(found.cost, found.bound) for found in known.values())
-        unit = grid.unit
-        if widest <= gap or unit == 1:
+        unit = layout.unit
+        left = (deadline - perf_counter()) / max(took, 1e-3)
+        # The guess was too low to learn much, or so high that entries were rounded.
+        again = any(guess <= found.bound < found.cost for found in known.values())
+        if unit == 1:
+            again = highest > guess or (highest < guess and grid.rounded)
+        if widest <= gap or left < 1 or (unit == 1 and not again):
             break
         useful = useful_memory(grid, useful, highest)
         del grid
         wanted = _SAFETY * widest / gap if gap > 0 else _STEP[1]
         factor = min(max(wanted, _STEP[0]), _STEP[1])
-        left = deadline - perf_counter()
-        factor = min(factor, left / max(took, 1e-3))
+        factor = min(factor, left)
+        if again:
+            layout = lay_out(frame, unit, useful)
+            continue
         finer = _finer_layout(frame, unit, factor, useful, memory_limit)
         if finer is None:
             break
@@ -227,12 +237,6 @@ def _worst_cost(frame: Frame) -> int:
     return int(most.sum()) + int(chain.cost.sum()) + 1
 
 
-def _scale(highest: int) -> int:
-    from ckschedule.solvers.slot_dp.kernel import CEILING
-
-    return max(-(-highest // CEILING), 1)
-
-
 def _learn(grid: Grid, known: dict[int, _Known]) -> None:
     """Improve bound and schedule of each room by what a grid tells."""
     best: _Known | None = None
@@ -251,33 +255,31 @@ def _learn(grid: Grid, known: dict[int, _Known]) -> None:
 
 
 def _descend(grid: Grid, found: _Known) -> None:
-    best = min(_LAGS, key=lambda lag: _descend_once(grid, found, lag))
-    for change in _FINE_LAGS:
-        _descend_once(grid, found, best + change * max(best, 1.0))
+    """Improve the schedule of one room by descents at several lags."""
+    best = _best_descent(grid, found, _LAGS)
+    _best_descent(grid, found, [best + lag * max(best, 1.0) for lag in _FINE_LAGS])
 
 
-def _descend_once(grid: Grid, found: _Known, lag: float) -> int:
+def _best_descent(grid: Grid, found: _Known, lags: Sequence[float]) -> float:
+    """Return the best of some lags, of equals the first; keep a better schedule."""
     from ckschedule.solvers.slot_dp import kernel
 
     frame = grid.frame
-    choices = np.empty(2 * frame.arrays.n + 1, np.int64)
-    written, cost = kernel.descend(
-        frame.chain,
-        grid.unit,
-        frame.theta,
-        grid.low,
-        grid.high,
-        grid.base,
-        grid.pool,
-        grid.scale,
-        frame.least,
-        lag,
-        found.room,
-        choices,
-    )
-    if cost < found.cost:
-        found.cost, found.choices = int(cost), choices[:written].tolist()
-    return int(cost)
+
+    def descend(lag: float) -> tuple[int, list[int]]:
+        choices = np.empty(2 * frame.arrays.n + 1, np.int64)
+        written, cost = kernel.descend(
+            frame.chain, grid.rows, frame.least, lag, found.room, choices
+        )
+        return int(cost), choices[:written].tolist()
+
+    with ThreadPoolExecutor(worker_count()) as threads:
+        descents = list(threads.map(descend, lags))
+    for cost, choices in descents:
+        if cost < found.cost:
+            found.cost, found.choices = cost, choices
+    costs = [cost for cost, _ in descents]
+    return lags[costs.index(min(costs))]
 
 
 def _gap(cost: int, bound: int) -> float:

@@ -14,7 +14,7 @@ class Columns(NamedTuple):
     """`ChainArrays` with costs in multiples of its ``tick``, executions not counted.
 
     A tuple, since compiled code takes tuples of arrays as they are. ``plain`` and
-    ``cost`` are times by stage and by variant, ``forward`` the prefix sums of ``plain``.
+    ``cost`` are times by stage and by variant, ``forward`` prefix sums of ``plain``.
     """
 
     frozen: int
@@ -32,6 +32,27 @@ class Columns(NamedTuple):
     needs_input: Ints
     needs_output: Ints
     split: Ints
+
+
+class Rows(NamedTuple):
+    """A grid as kernels take it; see `ckschedule.solvers.slot_dp.kernel`.
+
+    ``unit`` and ``scale`` are bytes of one index and ticks of one unit of cost, and
+    ``theta`` is that of `Frame`. By table and interval, (2, n + 2, n + 1): a row has
+    the indices ``low`` to ``high``, index k stands in ``pool`` at ``base + k``, and its
+    entry is ``origin`` plus what stands there times ``step``, a power of two.
+    ``origin`` is the entry at ``high``.
+    """
+
+    unit: int
+    scale: int
+    theta: Ints
+    low: Ints
+    high: Ints
+    base: Ints
+    origin: npt.NDArray[np.int32]
+    step: npt.NDArray[np.int32]
+    pool: npt.NDArray[np.uint16]
 
 
 def columns(arrays: ChainArrays) -> Columns:

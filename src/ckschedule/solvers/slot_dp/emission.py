@@ -19,8 +19,9 @@ def emit(arrays: ChainArrays, choices: list[int]) -> npt.NDArray[np.int64]:
     arrays
         The chain.
     choices
-        One for every interval that has to be run, in the order in which they are entered:
-        q > 0 to cut there, 0 to run a frozen stage, -1 - v to record with variant v.
+        One for every interval that has to be run, in the order in which they are
+        entered: q > 0 to cut there, 0 to run a frozen stage, -1 - v to record with
+        variant v.
 
     Returns
     -------

@@ -11,15 +11,15 @@ import numpy.typing as npt
 
 from ckschedule.errors import ResourceLimitError
 from ckschedule.solvers.chain_dp.arrays import ChainArrays
-from ckschedule.solvers.slot_dp.columns import Columns, columns
+from ckschedule.solvers.slot_dp.columns import Columns, Rows, columns
 from ckschedule.units import format_bytes
 
 Ints = npt.NDArray[np.int64]
 
-VALUE_BYTES: Final = 4
+VALUE_BYTES: Final = 2
 """Bytes of one entry of a row."""
 
-_INTERVAL_BYTES: Final = 120
+_INTERVAL_BYTES: Final = 128
 """Bytes kept for one pair (s, t) besides its row: a few numbers for either table."""
 
 _BLOCK: Final = 16
@@ -62,28 +62,24 @@ class Frame:
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """Rows of all intervals over memory in multiples of ``unit`` bytes.
+    """Rows of all intervals over memory in multiples of some bytes.
 
     Attributes
     ----------
-    scale
-        What one unit of the rows' cost is, in ticks of `ChainArrays.tick`.
-    low, high, base
-        (2, n + 2, n + 1): see `ckschedule.solvers.slot_dp.kernel`.
-    pool
-        All rows.
+    frame, rows
+        What it is for, and the rows.
     updates
         Entries of rows that cuts have lowered, as a measure of the work.
     """
 
     frame: Frame
-    unit: int
-    scale: int
-    low: Ints
-    high: Ints
-    base: Ints
-    pool: npt.NDArray[np.int32]
+    rows: Rows
     updates: int
+
+    @property
+    def rounded(self) -> bool:
+        """Whether costs are told apart less finely than the chain's times are."""
+        return self.rows.scale > 1 or bool(self.rows.step.max() > 1)
 
     def bound(self, room: int) -> int | None:
         """Return ticks that no schedule within ``room`` bytes undercuts.
@@ -91,14 +87,16 @@ class Grid:
         None if the row holds nothing there: then no schedule is below the cost at which
         the rows were cut off.
         """
-        n = self.frame.arrays.n
-        origin = int(self.frame.theta[1]) + int(self.frame.chain.parameters[n])
-        k = -((origin - room) // self.unit)
-        low, high = int(self.low[0, 1, n]), int(self.high[0, 1, n])
+        from ckschedule.solvers.slot_dp import kernel
+
+        rows, n = self.rows, self.frame.arrays.n
+        origin = int(rows.theta[1]) + int(self.frame.chain.parameters[n])
+        k = -((origin - room) // rows.unit)
+        low, high = int(rows.low[0, 1, n]), int(rows.high[0, 1, n])
         if k < low or high < low:
             return None
-        value = int(self.pool[self.base[0, 1, n] + min(k, high)])
-        return max(value * self.scale, int(self.frame.cheapest[n]))
+        value = int(kernel.entry(rows, 0, 1, n, min(k, high)))
+        return max(value * rows.scale, int(self.frame.cheapest[n]))
 
 
 def make_frame(arrays: ChainArrays, memory_limit: int) -> Frame:
@@ -167,7 +165,7 @@ def fixed_bytes(n: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """Where the rows of a grid will stand; ``entries`` is how many numbers they hold."""
+    """Where the rows of a grid will stand; ``entries`` is the length of the pool."""
 
     unit: int
     low: Ints
@@ -201,17 +199,36 @@ def lay_out(frame: Frame, unit: int, useful: Ints) -> Layout:
 def fill(
     frame: Frame,
     layout: Layout,
-    scale: int,
+    cost: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> Grid:
     """Return the rows of a layout, solved on all cores.
 
     Blocks of rows at the same distance from the diagonal do not need each other.
+
+    Parameters
+    ----------
+    frame, layout
+        What the rows are for, and their places.
+    cost
+        Ticks: schedules that cost as much or more are not told apart.
+    progress
+        Told of finished work.
     """
     from ckschedule.solvers.slot_dp import kernel
 
     n = frame.arrays.n
-    pool = np.empty(layout.entries, np.int32)
+    rows = Rows(
+        unit=layout.unit,
+        scale=max(-(-cost // kernel.CEILING), 1),
+        theta=frame.theta,
+        low=layout.low,
+        high=layout.high,
+        base=layout.base,
+        origin=np.zeros(layout.low.shape, np.int32),
+        step=np.ones(layout.low.shape, np.int32),
+        pool=np.empty(layout.entries, np.uint16),
+    )
     blocks = [(i, min(i + _BLOCK, n + 1)) for i in range(1, n + 1, _BLOCK)]
     mean = max(VALUE_BYTES * layout.entries // (n * (n + 1) // 2), 1)
     tile = min(max(int((_CACHE_BYTES / mean) ** 0.5), 2), _BLOCK)
@@ -220,14 +237,10 @@ def fill(
         return int(
             kernel.fill_block(
                 frame.chain,
-                layout.unit,
-                frame.theta,
-                layout.low,
-                layout.high,
-                layout.base,
-                pool,
-                scale,
+                rows,
                 frame.fastest,
+                frame.cheapest,
+                cost,
                 *blocks[row],
                 *blocks[column],
                 tile,
@@ -235,23 +248,19 @@ def fill(
         )
 
     updates = 0
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as threads:
+    with ThreadPoolExecutor(worker_count()) as threads:
         for distance in range(len(blocks)):
-            rows = range(len(blocks) - distance)
-            columns = range(distance, len(blocks))
-            updates += sum(threads.map(solve_block, rows, columns))
+            first = range(len(blocks) - distance)
+            second = range(distance, len(blocks))
+            updates += sum(threads.map(solve_block, first, second))
             if progress is not None:
                 progress(distance + 1, len(blocks))
-    return Grid(
-        frame=frame,
-        unit=layout.unit,
-        scale=scale,
-        low=layout.low,
-        high=layout.high,
-        base=layout.base,
-        pool=pool,
-        updates=updates,
-    )
+    return Grid(frame=frame, rows=rows, updates=updates)
+
+
+def worker_count() -> int:
+    """Return how many threads share the work; kernels hold no lock."""
+    return min(os.cpu_count() or 1, 8)
 
 
 def useful_memory(grid: Grid, known: Ints, cost: int) -> Ints:
@@ -273,17 +282,5 @@ def useful_memory(grid: Grid, known: Ints, cost: int) -> Ints:
 
     useful = known.copy()
     frame = grid.frame
-    kernel.raise_useful(
-        frame.chain,
-        grid.unit,
-        frame.theta,
-        grid.low,
-        grid.high,
-        grid.base,
-        grid.pool,
-        grid.scale,
-        frame.cheapest,
-        cost,
-        useful,
-    )
+    kernel.raise_useful(frame.chain, grid.rows, frame.cheapest, cost, useful)
     return useful

@@ -13,12 +13,15 @@ from ckschedule.errors import NoScheduleError
 from ckschedule.result import Scope
 from ckschedule.schedule import Schedule, from_codes
 from ckschedule.simulation import Model, Trace, as_graph, simulate
+from ckschedule.solving import budget_bytes
 from ckschedule.units import Budget, format_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
 class ParetoPoint:
     """One schedule of a front; all numbers are the simulator's.
+
+    Two points are equal if model, codes and bound are: the rest follows from these.
 
     Attributes
     ----------
@@ -34,8 +37,6 @@ class ParetoPoint:
         Computations of all nodes together.
     lower_bound
         Ticks that no schedule of the front's scope undercuts within ``peak`` bytes.
-    store_all
-        Ticks of computing everything once.
     """
 
     model: Model
@@ -44,17 +45,14 @@ class ParetoPoint:
     makespan: int
     executions: int
     lower_bound: int
-    store_all: int
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ParetoPoint):
             return NotImplemented
-        mine = (self.peak, self.makespan, self.lower_bound, self.store_all)
-        theirs = (other.peak, other.makespan, other.lower_bound, other.store_all)
         return (
-            mine == theirs
-            and self.model == other.model
+            self.lower_bound == other.lower_bound
             and np.array_equal(self.codes, other.codes)
+            and self.model == other.model
         )
 
     __hash__ = None  # type: ignore[assignment]  # holds an array
@@ -62,7 +60,7 @@ class ParetoPoint:
     @property
     def overhead(self) -> int:
         """Ticks beyond computing everything once."""
-        return self.makespan - self.store_all
+        return self.makespan - self.model.base_time
 
     @property
     def recomputations(self) -> int:
@@ -72,7 +70,7 @@ class ParetoPoint:
     @property
     def activation_peak(self) -> int:
         """The peak without the static bytes."""
-        return self.peak - as_graph(self.model).static.total
+        return self.peak - self.model.static.total
 
     @cached_property
     def schedule(self) -> Schedule:
@@ -100,8 +98,6 @@ class ParetoFront:
     exact
         Whether these are all breakpoints of the optimum: every budget is answered by
         the last point within it. Otherwise each point has its own bound and gap.
-    minimum_budget
-        Bytes below which nothing of the scope fits.
     solver
         Who computed it, with settings.
     """
@@ -110,7 +106,6 @@ class ParetoFront:
     points: Sequence[ParetoPoint]
     scope: Scope
     exact: bool
-    minimum_budget: int
     solver: str
 
     def __post_init__(self) -> None:
@@ -163,19 +158,22 @@ class ParetoFront:
         NoScheduleError
             If it is below the front's least memory, which the message names.
         """
-        from ckschedule.solving import budget_bytes
-
         limit = budget_bytes(self.model, budget)
-        position = bisect_right([point.peak for point in self.points], limit)
+        position = bisect_right(self._peaks, limit)
         if position == 0:
-            static = as_graph(self.model).static.total
+            least = self.minimum.peak
+            static = self.model.static.total
             apart = f", of which {format_bytes(static)} are static" if static else ""
             raise NoScheduleError(
                 f"nothing fits within {format_bytes(limit)} among {self.scope.sentence}; "
-                f"the smallest budget that works is {self.minimum.peak} bytes "
-                f"({format_bytes(self.minimum.peak)}){apart}"
+                f"the smallest budget that works is {least} bytes "
+                f"({format_bytes(least)}){apart}"
             )
         return self.points[position - 1]
+
+    @cached_property
+    def _peaks(self) -> list[int]:
+        return [point.peak for point in self.points]
 
     def within_time(self, makespan: int) -> ParetoPoint | None:
         """Return the point of least memory that takes at most ``makespan`` ticks."""

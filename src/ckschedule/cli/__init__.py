@@ -1,0 +1,25 @@
+"""The command line ``ckschedule``."""
+
+import io
+import signal
+import sys
+
+
+def main() -> None:
+    """Run the command line and end the process.
+
+    Exit codes are 0 for a solved question, 1 if no schedule keeps the budget, 2 for
+    wrong use, 3 for a fault of ckschedule itself and 130 after Ctrl-C.
+    """
+    # A shell that starts us in the background leaves SIGINT ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A name that the terminal's encoding lacks must not end the program.
+            stream.reconfigure(errors="replace")
+    try:
+        from ckschedule.cli.app import app
+
+        app(prog_name="ckschedule")
+    except KeyboardInterrupt:
+        sys.exit(130)

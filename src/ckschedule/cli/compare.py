@@ -1,0 +1,242 @@
+"""``ckschedule compare``: known constructions beside the optimum."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+
+from ckschedule.cli.models import ModelArgument, takes_model
+from ckschedule.cli.options import Budget, Json
+from ckschedule.cli.output import console, emit_json
+from ckschedule.cli.pareto import compute_front
+from ckschedule.cli.solvers import constructions
+from ckschedule.cli.summary import (
+    exactly,
+    model_facts,
+    percent,
+    point_facts,
+    scope_facts,
+    trace_facts,
+)
+from ckschedule.costs.chain import Chain
+from ckschedule.errors import NoScheduleError, UnsupportedModelError
+from ckschedule.front import ParetoFront, ParetoPoint
+from ckschedule.simulation import Model, Trace
+from ckschedule.solvers.base import AbstractSolver
+from ckschedule.solving import budget_bytes, store_all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A construction on a model.
+
+    Attributes
+    ----------
+    solver
+        The construction.
+    trace
+        Its schedule's simulation, whether or not it keeps the budget; None if it has
+        none.
+    fits
+        Whether it keeps the budget.
+    optimum
+        The front's point at the same peak; None if there is none.
+    remark
+        Why there is no schedule, or what is to be said of it; may be empty.
+    """
+
+    solver: AbstractSolver
+    trace: Trace | None
+    fits: bool
+    optimum: ParetoPoint | None
+    remark: str
+
+
+def _compare(*, model: ModelArgument, budget: Budget, json: Json = False) -> None:
+    """Compare known ways of checkpointing with the optimum.
+
+    Each construction is simulated. Beside it stands what the optimum would
+    cost at the same peak: the difference is what the construction wastes.
+
+    [bold]Examples[/bold]
+
+      ckschedule compare lstm --steps 1000 --budget 25%
+      ckschedule compare gpt2-medium --batch 16 --budget 10GiB
+    """
+    loaded = model.load()
+    limit = budget_bytes(loaded, budget)
+    front = compute_front(loaded)
+    rows = [compare(loaded, limit, solver, front) for solver in constructions(loaded)]
+    rows.sort(key=_order)
+    try:
+        best = front.at(limit)
+    except NoScheduleError:
+        best = None
+    if json:
+        emit_json(_document(front, limit, best, rows))
+    else:
+        _print(front, limit, best, rows)
+    if best is None:
+        raise typer.Exit(1)
+
+
+def compare(
+    model: Model, limit: int, solver: AbstractSolver, front: ParetoFront
+) -> Comparison:
+    """Return what a construction does on a model, beside the optimum."""
+    from ckschedule.solving import solve
+
+    try:
+        result = solve(model, limit, solver)
+        fits = result.trace is not None
+        if result.trace is None and result.minimum_budget is not None:
+            result = solve(model, result.minimum_budget, solver)
+    except UnsupportedModelError as error:
+        return Comparison(
+            solver=solver,
+            trace=None,
+            fits=False,
+            optimum=None,
+            remark=_reason(solver, error),
+        )
+    if result.trace is None:
+        return Comparison(
+            solver=solver,
+            trace=None,
+            fits=False,
+            optimum=None,
+            remark=result.explanation,
+        )
+    return Comparison(
+        solver=solver,
+        trace=result.trace,
+        fits=fits,
+        optimum=_within(front, result.trace.peak),
+        remark=_remark(model, result.trace),
+    )
+
+
+def _reason(solver: AbstractSolver, error: UnsupportedModelError) -> str:
+    # The solver's name stands before it already.
+    name = type(solver).__name__
+    return str(error).removeprefix(f"{name}: ").removeprefix(f"{solver!r} ")
+
+
+def _within(front: ParetoFront, peak: int) -> ParetoPoint | None:
+    try:
+        return front.at(peak)
+    except NoScheduleError:
+        return None
+
+
+def _remark(model: Model, trace: Trace) -> str:
+    if not isinstance(model, Chain) or not trace.recomputations:
+        return ""
+    excess = trace.peak - store_all(model).peak
+    if excess < 0:
+        return ""
+    above = f"{exactly(excess)} above that of" if excess else "the same as"
+    return f"saves nothing: its peak is {above} storing everything"
+
+
+def _order(row: Comparison) -> tuple[bool, bool, int, int]:
+    if row.trace is None:
+        return (True, True, 0, 0)
+    return (False, not row.fits, row.trace.makespan, row.trace.peak)
+
+
+def _document(
+    front: ParetoFront, limit: int, best: ParetoPoint | None, rows: list[Comparison]
+) -> dict[str, Any]:
+    base = front.model.base_time
+    return {
+        "command": "compare",
+        "model": model_facts(front.model),
+        "budget": limit,
+        "minimum_budget": front.minimum.peak if front.exact else None,
+        "optimum": {
+            "solver": front.solver,
+            "scope": scope_facts(front.scope),
+            "exact": front.exact,
+            "point": None if best is None else point_facts(best),
+        },
+        "constructions": [
+            {
+                "solver": repr(row.solver),
+                "fits": row.fits,
+                "schedule": None if row.trace is None else trace_facts(row.trace, base),
+                "optimum_at_same_peak": None
+                if row.optimum is None
+                else point_facts(row.optimum),
+                "remark": row.remark or None,
+            }
+            for row in rows
+        ],
+    }
+
+
+def _print(
+    front: ParetoFront, limit: int, best: ParetoPoint | None, rows: list[Comparison]
+) -> None:
+    from ckschedule.cli.tables import (
+        describe_front,
+        describe_model,
+        facts_table,
+        ruled_table,
+    )
+    from ckschedule.plotting.scales import byte_scale
+
+    out = console()
+    facts = describe_model(front.model) | describe_front(front)
+    facts["budget"] = exactly(limit)
+    if best is None:
+        least = front.minimum.peak
+        facts["budget"] += (
+            f": nothing fits; the smallest budget that works is {exactly(least)}"
+        )
+    out.print(facts_table(facts))
+    base = front.model.base_time
+    size = byte_scale(
+        max([front.fastest.peak, *(r.trace.peak for r in rows if r.trace is not None)])
+    )
+    table = ruled_table(
+        (
+            "schedule",
+            f"peak\n{size.unit}",
+            "fits",
+            "recom-\nputed",
+            "overhead\n%",
+            "optimum at\nsame peak\n%",
+        )
+    )
+    if best is not None:
+        table.add_row(
+            "optimum",
+            size.text(best.peak),
+            "yes",
+            f"{best.recomputations:,}",
+            percent(best.overhead, base, unit=""),
+            percent(best.overhead, base, unit=""),
+            style="bold",
+        )
+    for row in rows:
+        if row.trace is None:
+            continue
+        table.add_row(
+            repr(row.solver),
+            size.text(row.trace.peak),
+            "yes" if row.fits else "no",
+            f"{sum(row.trace.recomputations.values()):,}",
+            percent(row.trace.makespan - base, base, unit=""),
+            "-"
+            if row.optimum is None
+            else percent(row.optimum.overhead, base, unit=""),
+            style=None if row.fits else "dim",
+        )
+    out.print(table)
+    for row in rows:
+        if row.remark:
+            out.print(f"{row.solver!r}: {row.remark}", soft_wrap=not out.is_terminal)
+
+
+run_compare = takes_model(_compare)

@@ -1,0 +1,56 @@
+"""A progress bar for work of more than two seconds, on terminals only."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from ckschedule.solvers.base import Progress
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+PATIENCE: Final = 2.0
+"""Seconds after which a bar appears."""
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Progress | None]:
+    """Give a callback (done, total) that draws on stderr, None without a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    start = time.monotonic()
+    bar: Bar | None = None
+
+    def update(done: int, total: int) -> None:
+        nonlocal bar
+        if bar is None:
+            if time.monotonic() - start < PATIENCE:
+                return
+            bar = _bar()
+            bar.start()
+            bar.add_task(label)
+        bar.update(bar.task_ids[0], completed=done, total=total)
+
+    try:
+        yield update
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def _bar() -> "Bar":
+    # Importing it takes longer than most solves.
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )

@@ -1,0 +1,156 @@
+"""``ckschedule simulate``: measure a schedule again."""
+
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from ckschedule.cli.models import ModelArgument
+from ckschedule.cli.options import Json, Show
+from ckschedule.cli.output import console, emit_json
+from ckschedule.cli.pareto import front_document, print_front
+from ckschedule.cli.summary import model_facts, stage_name, trace_facts
+from ckschedule.errors import DocumentError, NoScheduleError
+from ckschedule.front import ParetoFront
+from ckschedule.result import Result
+from ckschedule.schedule import Schedule
+from ckschedule.simulation import Model, Trace, simulate
+from ckschedule.solving import budget_bytes
+
+_TOP: Final = 10
+"""Stages to name of those that are recomputed."""
+
+
+def run_simulate(
+    *,
+    plan: Annotated[
+        Path,
+        typer.Argument(
+            help="A schedule, a result of 'solve' or a front of 'pareto' (JSON).",
+            show_default=False,
+        ),
+    ],
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="MODEL",
+            help="The model it must fit, a catalogue name or a JSON file; needed for a "
+            "schedule that records none.",
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            "--budget",
+            metavar="SIZE",
+            help="Memory that the peak may not pass, as for 'solve'. "
+            "[default: the budget that a result was made for]",
+        ),
+    ] = None,
+    show: Show = None,
+    json: Json = False,
+) -> None:
+    """Run a schedule in the simulator: peak, time, recomputations.
+
+    Nothing that the file claims is trusted. The exit code is 1 if the peak
+    passes the budget.
+
+    [bold]Examples[/bold]
+
+      ckschedule simulate plan.json
+      ckschedule simulate plan.json --budget 30GiB
+      ckschedule simulate front.json --budget 7GiB
+    """
+    from ckschedule.documents import read_json
+
+    given = None if model is None else ModelArgument(name=model, options={}).load()
+    document = read_json(plan, model=given)
+    match document:
+        case Schedule():
+            about = given or _recorded(plan)
+            trace = simulate(about, document)
+            limit = None
+        case Result():
+            about, limit = document.model, document.budget
+            trace = document.raise_for_status()
+        case ParetoFront():
+            if budget is None:
+                _report_front(document, show=show, json=json)
+                return
+            about, limit = document.model, None
+            trace = document.at(budget).trace
+        case _:
+            raise DocumentError(
+                f"{plan}: holds a model, no schedule; make one with 'ckschedule solve "
+                f"{plan} --budget ...'"
+            )
+    if budget is not None:
+        limit = budget_bytes(about, budget)
+    held = limit is None or trace.peak <= limit
+    if json:
+        emit_json(_document(trace, about, limit))
+    else:
+        _print(trace, about, limit, show=show)
+    if not held:
+        assert limit is not None, "without a limit it holds"
+        raise NoScheduleError(
+            f"the peak of {trace.peak} bytes passes the budget of {limit} bytes by "
+            f"{trace.peak - limit} bytes"
+        )
+
+
+def _recorded(plan: Path) -> Model:
+    from ckschedule.documents import read_model
+
+    try:
+        return read_model(plan)
+    except DocumentError as error:
+        raise DocumentError(f"{error} (here: --model MODEL)") from error
+
+
+def _report_front(front: ParetoFront, *, show: bool | None, json: bool) -> None:
+    if json:
+        emit_json({**front_document(front, [], []), "command": "simulate"})
+    else:
+        print_front(front, [], show=show)
+
+
+def _document(trace: Trace, model: Model, limit: int | None) -> dict[str, Any]:
+    return {
+        "command": "simulate",
+        "model": model_facts(model),
+        "budget": limit,
+        "held": limit is None or trace.peak <= limit,
+        **trace_facts(trace, model.base_time),
+        "operations": len(trace.schedule),
+        "recomputations": trace.recomputations,
+        "live_at_peak": trace.live_at_peak,
+    }
+
+
+def _print(trace: Trace, model: Model, limit: int | None, *, show: bool | None) -> None:
+    from ckschedule.cli.tables import (
+        describe_model,
+        facts_table,
+        ruled_table,
+        trace_lines,
+    )
+
+    out = console()
+    facts = describe_model(model)
+    facts["schedule"] = f"{len(trace.schedule):,} operations, legal"
+    out.print(facts_table(facts | trace_lines(trace, model, budget=limit)))
+    again = sorted(trace.recomputations.items(), key=lambda entry: -entry[1])
+    if again:
+        table = ruled_table(("recomputed stage", "node", "runs again"), left=(0, 1))
+        for node, times in again[:_TOP]:
+            table.add_row(stage_name(model, node), node, f"{times:,}")
+        if len(again) > _TOP:
+            rest = sum(times for _, times in again[_TOP:])
+            table.add_row(f"{len(again) - _TOP:,} others", "", f"{rest:,}")
+        out.print(table)
+    if out.is_terminal if show is None else show:
+        from ckschedule.cli.terminal_plot import show_memory
+
+        show_memory(trace, model, out, limit)

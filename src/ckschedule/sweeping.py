@@ -1,0 +1,91 @@
+"""`pareto`: the whole trade-off of a model, from one run, every point simulated."""
+
+from ckschedule.costs.encoding import encode
+from ckschedule.errors import InvalidScheduleError, SolverFaultError
+from ckschedule.front import ParetoFront, ParetoPoint
+from ckschedule.simulation import Model, as_graph, measure
+from ckschedule.solvers.auto import AutoSolver
+from ckschedule.solvers.base import AbstractFrontSolver, PointProposal, Progress
+
+
+def pareto(
+    model: Model,
+    solver: AbstractFrontSolver | None = None,
+    *,
+    progress: Progress | None = None,
+) -> ParetoFront:
+    """Return the Pareto front of peak memory and makespan of a model.
+
+    Parameters
+    ----------
+    model
+        Chain or graph.
+    solver
+        Its settings; None means `AutoSolver`, which picks by the model.
+    progress
+        Told (work done, work in all) as a long search proceeds.
+
+    Returns
+    -------
+    ParetoFront
+        Where it says ``exact``, every breakpoint of the optimum in its scope, so that
+        it answers every budget.
+
+    Raises
+    ------
+    UnsupportedModelError, ResourceLimitError
+        As the solver says.
+    SolverFaultError
+        If the simulator refutes a point that the solver claims.
+
+    Examples
+    --------
+    >>> import ckschedule as ck
+    >>> front = ck.pareto(ck.catalog.uniform(stages=8, saved=2))
+    >>> front.minimum.peak, front.fastest.peak
+    (5, 25)
+    """
+    solver = AutoSolver() if solver is None else solver
+    proposal = solver.front(model, progress)
+    points: list[ParetoPoint] = []
+    for claim in proposal.points:
+        point = _judge(model, claim, proposal.solver)
+        # A bracketed point may turn out slower than one that needs less memory.
+        if not points or point.makespan < points[-1].makespan:
+            points.append(point)
+    return ParetoFront(
+        model=model,
+        points=points,
+        scope=proposal.scope,
+        exact=proposal.exact,
+        solver=proposal.solver,
+    )
+
+
+def _judge(model: Model, claim: PointProposal, solver: str) -> ParetoPoint:
+    """Return the point that a claim deserves once it has been simulated."""
+    encoding = encode(as_graph(model))
+    try:
+        peak, makespan, executions = measure(encoding, claim.codes)
+    except InvalidScheduleError as error:
+        raise SolverFaultError(
+            f"{solver} wrote an illegal schedule: {error}"
+        ) from error
+    if (peak, makespan) != (claim.peak, claim.makespan):
+        raise SolverFaultError(
+            f"{solver} claims peak {claim.peak} and makespan {claim.makespan}, but its "
+            f"schedule simulates to {peak} and {makespan}"
+        )
+    if claim.lower_bound > makespan:
+        raise SolverFaultError(
+            f"{solver} claims the lower bound {claim.lower_bound} for a schedule that "
+            f"takes {makespan}"
+        )
+    return ParetoPoint(
+        model=model,
+        codes=claim.codes,
+        peak=peak,
+        makespan=makespan,
+        executions=executions,
+        lower_bound=claim.lower_bound,
+    )

@@ -1,0 +1,122 @@
+"""``ckschedule solve``: an optimal schedule, or the proof that there is none."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import ckschedule as ck
+from ckschedule.cli.app import app
+from ckschedule.cli.solvers import SOLVERS
+
+MODEL = ["uniform", "--stages", "8", "--saved-bytes", "2"]
+CHAIN = ck.catalog.uniform(stages=8, saved=2)
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["solve", *map(str, arguments)])
+
+
+def test_json_has_the_numbers_of_the_library() -> None:
+    """Bytes and ticks are integers, not text."""
+    result = run(*MODEL, "--budget", "60%", "--json")
+    assert result.exit_code == 0, result.output
+    document, expected = json.loads(result.stdout), ck.solve(CHAIN, "60%")
+    assert expected.trace is not None
+    assert document["status"] == "optimal"
+    assert document["budget"] == expected.budget
+    assert document["gap"] == 0.0
+    assert document["lower_bound"] == expected.lower_bound
+    schedule = document["schedule"]
+    assert schedule["peak"] == expected.peak
+    assert schedule["makespan"] == expected.makespan
+    assert schedule["overhead"] == expected.overhead
+    assert schedule["live_at_peak"] == expected.trace.live_at_peak
+
+
+def test_the_table_shows_status_peak_budget_and_what_is_live() -> None:
+    """The questions that users ask first."""
+    result = run("gpt2", "--layers", "2", "--batch", "2", "--seq", "64", "--budget=2GB")
+    assert result.exit_code == 0, result.output
+    for text in (
+        "optimal within",
+        "persistent schedules",
+        "unused",
+        "static",
+        "lower bound",
+        "recomputed",
+        "live at the peak",
+        "over storing",
+    ):
+        assert text in result.stdout
+
+
+def test_the_result_is_written_and_read_again(tmp_path: Path) -> None:
+    """The document is the library's."""
+    path = tmp_path / "plan.json"
+    assert run(*MODEL, "--budget", "60%", "-o", path).exit_code == 0
+    assert ck.read_json(path) == ck.solve(CHAIN, "60%", ck.AutoSolver())
+
+
+def test_an_infeasible_budget_ends_with_1_and_the_smallest_that_works() -> None:
+    """Below input, output, saved tensors and two gradients nothing runs."""
+    result = run(*MODEL, "--budget", "6")
+    assert result.exit_code == 1
+    assert "nothing fits within 6 B" in result.stdout
+    assert "--budget 7" in result.stdout
+    document = json.loads(run(*MODEL, "--budget", "6", "--json").stdout)
+    assert document["status"] == "infeasible"
+    assert document["minimum_budget"] == 7
+    assert document["schedule"] is None
+    assert run(*MODEL, "--budget", "7").exit_code == 0
+
+
+def test_zero_bytes_are_a_budget() -> None:
+    """Valid, and infeasible."""
+    assert run(*MODEL, "--budget", "0").exit_code == 1
+
+
+def test_static_bytes_beyond_the_budget_are_said_to_be_the_reason() -> None:
+    """No schedule can help; counting activations only can be what was meant."""
+    result = run("gpt2", "--layers", "2", "--budget", "100MB")
+    assert result.exit_code == 1
+    text = " ".join(result.stdout.split())
+    assert "static alone" in text
+    assert "'--optimizer none' counts activations only" in text
+
+
+def test_a_construction_that_does_not_fit_ends_with_1() -> None:
+    """Its own peak is the smallest budget for it."""
+    result = run(*MODEL, "--budget", "10", "--solver", "store-all", "--json")
+    assert result.exit_code == 1
+    # The input, eight stages of three bytes, a gradient and the one being made.
+    assert json.loads(result.stdout)["minimum_budget"] == 1 + 8 * 3 + 1 + 1
+
+
+@pytest.mark.parametrize("name", [n for n in SOLVERS if n != "exhaustive"])
+def test_every_solver_can_be_chosen_by_name(name: str) -> None:
+    """With room for everything each finds a schedule."""
+    result = run("uniform", "--stages", "4", "--budget", "100", "--solver", name)
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "culprit", "remedy"),
+    [
+        ((*MODEL, "--budget", "10 gigs"), "10 gigs", "10GiB"),
+        ((*MODEL, "--budget", "-1"), "-1", "write whole bytes"),
+        ((*MODEL,), "--budget", "--help"),
+        ((*MODEL, "--budget", "9", "--solver", "oracle"), "oracle", "chain-dp"),
+        (("gpt2", "--budget", "9GB", "--solver", "revolve"), "variants", "ChainDP"),
+    ],
+)
+def test_wrong_use_ends_with_2_and_names_culprit_and_remedy(
+    arguments: tuple[str, ...], culprit: str, remedy: str
+) -> None:
+    """One message on stderr, nothing on stdout."""
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert culprit in result.stderr
+    assert remedy in result.stderr

@@ -1,0 +1,185 @@
+"""What must hold of any exact front."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import chains
+
+import ckschedule as ck
+from ckschedule import Chain, ChainDP, Exhaustive, Stage, Status, StoreAll, Variant
+from ckschedule.errors import ResourceLimitError, UnsupportedModelError
+from ckschedule.solvers.revolve import advances, slots_for
+
+
+def scaled(chain: Chain, sizes: int, times: int) -> Chain:
+    """The chain with all bytes and all ticks multiplied."""
+
+    def stage(s: Stage) -> Stage:
+        return Stage(
+            name=s.name,
+            output=s.output * sizes,
+            forward=s.forward * times,
+            gradient=(s.gradient or 0) * sizes,
+            parameter_gradient=s.parameter_gradient * sizes,
+            transient=(s.transient or 0) * sizes,
+            variants=tuple(
+                replace(
+                    v,
+                    saved=v.saved * sizes,
+                    backward=v.backward * times,
+                    forward=(v.forward or 0) * times,
+                    forward_transient=(v.forward_transient or 0) * sizes,
+                    backward_transient=(v.backward_transient or 0) * sizes,
+                )
+                for v in s.variants
+            ),
+        )
+
+    assert chain.loss is not None
+    return replace(
+        chain,
+        input=chain.input * sizes,
+        stages=[stage(s) for s in chain.stages],
+        loss=stage(chain.loss),
+        static=replace(chain.static, parameters=chain.static.parameters * sizes),
+    )
+
+
+def numbers(chain: Chain) -> list[tuple[int, int]]:
+    return [(point.peak, point.makespan) for point in ck.pareto(chain, ChainDP())]
+
+
+@settings(max_examples=80)
+@given(chains(), st.integers(2, 10**9), st.integers(2, 10**6))
+def test_units_do_not_matter(chain: Chain, sizes: int, times: int) -> None:
+    """Bytes or blocks, nanoseconds or ticks: the same schedule is best."""
+    expected = [(peak * sizes, ticks * times) for peak, ticks in numbers(chain)]
+    assert numbers(scaled(chain, sizes, times)) == expected
+
+
+@settings(max_examples=80)
+@given(chains())
+def test_a_stage_without_cost_changes_nothing(chain: Chain) -> None:
+    """A first stage of no time and no bytes only passes the pinned input on."""
+    if chain.input_gradient:
+        chain = replace(chain, input=0)
+    record = Variant(saved=0, backward=0, needs_input=False, needs_output=False)
+    trained = () if chain.frozen_prefix else (record,)
+    empty = Stage(output=0, gradient=0, forward=0, variants=trained, name="empty")
+    assert numbers(replace(chain, stages=[empty, *chain.stages])) == numbers(chain)
+
+
+@settings(max_examples=200)
+@given(chains(max_stages=4, largest=4, variants=1))
+def test_unrestricted_search_is_never_slower(chain: Chain) -> None:
+    """The persistent optimum is an upper bound of the unrestricted one."""
+    for point in ck.pareto(chain, ChainDP()):
+        free = ck.solve(chain, point.peak, Exhaustive())
+        assert free.status is Status.OPTIMAL
+        assert free.makespan is not None
+        assert free.makespan <= point.makespan
+
+
+@settings(max_examples=100)
+@given(chains(max_stages=12, largest=30, variants=1))
+def test_at_the_peak_of_storing_everything_nothing_is_recomputed(chain: Chain) -> None:
+    """A model that fits as it is costs no recomputation; nor one byte more, nor 10^18."""
+    peak = ck.simulate(chain, StoreAll().search(chain, 0).schedule).peak  # type: ignore[arg-type]  # there is one
+    for budget in (peak, peak + 1, 10**18):
+        result = ck.solve(chain, budget, ChainDP())
+        assert result.status is Status.OPTIMAL
+        assert result.trace is not None
+        assert result.trace.makespan <= chain.base_time
+        assert result.trace.recomputations == {}
+
+
+def test_ten_stages_that_round_badly_keep_every_budget() -> None:
+    """Stages of 1.4 slots: a discretised plan would hold ten of them in fourteen."""
+    stage = Stage(output=7, forward=1, variants=[Variant(saved=7, backward=1)])
+    chain = Chain(input=7, stages=[stage] * 10, time_unit="step")
+    front = ck.pareto(chain, ChainDP())
+    for budget in range(front.minimum.peak, front.fastest.peak + 1):
+        result = ck.solve(chain, budget, ChainDP())
+        assert result.peak is not None
+        assert result.peak <= budget
+        assert result.makespan == front.at(budget).makespan
+
+
+@settings(max_examples=50)
+@given(chains(min_stages=6, max_stages=12, largest=50))
+def test_a_sweep_of_budgets_falls_and_survives_infeasible_ones(chain: Chain) -> None:
+    """Twelve budgets from nothing to everything."""
+    front = ck.pareto(chain, ChainDP())
+    top = front.fastest.peak
+    before: int | None = None
+    for k in range(12):
+        budget = top * k // 11
+        result = ck.solve(chain, budget, ChainDP())
+        if result.status is Status.INFEASIBLE:
+            assert before is None
+            assert result.minimum_budget == front.minimum.peak
+            assert budget < front.minimum.peak
+            continue
+        assert result.peak is not None
+        assert result.peak <= budget
+        assert result.makespan is not None
+        assert before is None or result.makespan <= before
+        before = result.makespan
+
+
+def test_a_thousand_equal_stages_in_twenty_slots() -> None:
+    """Revolve's 2747 advances, through bytes: nothing recorded but the stage at hand.
+
+    A tape larger than all outputs together cannot be kept beside another, so that
+    ChainDP has to do what Revolve does.
+    """
+    tape = 10_000
+    stage = Stage(
+        output=1, gradient=0, forward=1, variants=[Variant(saved=tape, backward=0)]
+    )
+    chain = Chain(input=1, stages=[stage] * 1000, time_unit="step")
+    # Twenty slots, the state that is being advanced or reversed, its output, its tape.
+    budget = 20 + 2 + tape
+    assert slots_for(chain, budget) == 20
+    result = ck.solve(chain, budget, ChainDP())
+    assert result.status is Status.OPTIMAL
+    assert result.makespan == 1000 + advances(1000, 20)
+    assert advances(1000, 20) == 2747
+
+
+def test_a_terabyte_and_a_byte_are_told_apart() -> None:
+    """Sizes are integers; nothing is divided by a tolerance."""
+    tera = 10**12
+    stage = Stage(output=tera, forward=1, variants=[Variant(saved=1, backward=1)])
+    chain = Chain(input=1, stages=[stage] * 4)
+    peaks = [point.peak for point in ck.pareto(chain, ChainDP())]
+    for peak in peaks[1:]:
+        below = ck.solve(chain, peak - 1, ChainDP()).makespan
+        at = ck.solve(chain, peak, ChainDP()).makespan
+        assert below is not None
+        assert at is not None
+        assert below > at
+
+
+def test_a_graph_is_refused_with_the_way_out() -> None:
+    """ChainDP reads chains."""
+    graph = ck.catalog.uniform(stages=2).to_graph()
+    with pytest.raises(UnsupportedModelError, match="takes chains only"):
+        ck.solve(graph, 10, ChainDP())
+
+
+def test_fronts_past_the_limit_say_what_to_set() -> None:
+    """Random stages give long fronts."""
+    stages = [
+        Stage(
+            output=7919 * i % 1009,
+            forward=104729 * i % 1013,
+            variants=[Variant(saved=15485863 * i % 1019, backward=i)],
+        )
+        for i in range(1, 60)
+    ]
+    chain = Chain(input=5, stages=stages)
+    with pytest.raises(ResourceLimitError, match="memory_limit"):
+        ck.pareto(chain, ChainDP(memory_limit=1 << 20))
