@@ -5,7 +5,7 @@
 >>> front = ck.pareto(chain)
 >>> point = front.at("60%")
 >>> point.peak, point.makespan
-(15, 18)
+(16, 20)
 >>> str(ck.solve(chain, "60%").status)
 'optimal'
 """

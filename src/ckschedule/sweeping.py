@@ -43,7 +43,7 @@ def pareto(
     >>> import ckschedule as ck
     >>> front = ck.pareto(ck.catalog.uniform(stages=8, saved=2))
     >>> front.minimum.peak, front.fastest.peak
-    (5, 25)
+    (7, 27)
     """
     solver = AutoSolver() if solver is None else solver
     proposal = solver.front(model, progress)

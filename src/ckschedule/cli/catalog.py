@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ckschedule.catalog import CATALOG
 from ckschedule.cli.models import (
@@ -19,6 +19,9 @@ from ckschedule.cli.summary import model_facts, stage_facts
 from ckschedule.costs.chain import Chain, Stage
 from ckschedule.costs.device import DEVICES, DTYPES, Device
 from ckschedule.simulation import Model
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 def _catalog(
@@ -140,11 +143,11 @@ def _as_typed(flag: str, default: Any) -> str:
     if isinstance(default, bool):
         return "yes" if default else "no"
     if default is None:
-        return NO_DEVICE if flag == "--device" else "by the others"
+        return NO_DEVICE if flag == "--device" else "derived"
     return str(default)
 
 
-def _stage_table(chain: Chain) -> Any:
+def _stage_table(chain: Chain) -> "Table":
     from ckschedule.cli.tables import ruled_table
     from ckschedule.plotting.scales import byte_scale, time_scale
 

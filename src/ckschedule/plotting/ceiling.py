@@ -5,7 +5,7 @@ from typing import Final
 
 from ckschedule.front import ParetoFront, ParetoPoint
 
-_STEEP: Final = 3
+_STEEP: Final = 2
 """Overheads of more than so many times the knee's are cut off ..."""
 
 _UNCUT: Final = 100
