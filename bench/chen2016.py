@@ -58,7 +58,9 @@ def study(chain: ck.Chain) -> dict[str, Any]:
             "recomputed forwards": p.recomputations,
         }
 
-    within = {f"+{k} %": front.within_time(base * (100 + k) // 100) for k in (5, 10, 30)}
+    within = {
+        f"+{k} %": front.within_time(base * (100 + k) // 100) for k in (5, 10, 30)
+    }
     rows: dict[str, Any] = {}
     for name, solver in BASELINES.items():
         result = ck.solve(chain, 2**62, solver)
@@ -94,7 +96,7 @@ def show(figures: dict[str, Any]) -> None:
         if isinstance(value, dict) and "bytes" in value:
             print(
                 f"  {name}: {format_bytes(value['bytes'])} at "
-                f"+{value['overhead']:.2%}, {value['recomputed forwards']} forwards more"
+                f"+{value['overhead']:.2%}, {value['recomputed forwards']} reruns"
             )
     for name, row in figures["baselines"].items():
         best = row["optimum there"]

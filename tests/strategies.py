@@ -1,4 +1,4 @@
-"""Hypothesis strategies: valid models by construction, shrinking to few small stages."""
+"""Hypothesis strategies: valid models by construction, shrinking to few stages."""
 
 from hypothesis import strategies as st
 

@@ -55,6 +55,12 @@ class ParetoPoint:
             and self.model == other.model
         )
 
+    def __post_init__(self) -> None:
+        # A view: the caller's array stays as it is.
+        codes = self.codes.view()
+        codes.flags.writeable = False
+        object.__setattr__(self, "codes", codes)
+
     __hash__ = None  # type: ignore[assignment]  # holds an array
 
     @property
@@ -65,7 +71,9 @@ class ParetoPoint:
     @property
     def recomputations(self) -> int:
         """Computations beyond the first of each node."""
-        return self.executions - len(as_graph(self.model).nodes)
+        encoding = encode(as_graph(self.model))
+        ran = np.unique(encoding.node[self.codes[self.codes >= 0]])
+        return self.executions - len(ran)
 
     @property
     def activation_peak(self) -> int:
@@ -165,9 +173,9 @@ class ParetoFront:
             static = self.model.static.total
             apart = f", of which {format_bytes(static)} are static" if static else ""
             raise NoScheduleError(
-                f"nothing fits within {format_bytes(limit)} among {self.scope.sentence}; "
-                f"the smallest budget that works is {least} bytes "
-                f"({format_bytes(least)}){apart}"
+                f"nothing fits within {format_bytes(limit)} among "
+                f"{self.scope.sentence}; the smallest budget that works is {least} "
+                f"bytes ({format_bytes(least)}){apart}"
             )
         return self.points[position - 1]
 

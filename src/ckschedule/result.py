@@ -142,10 +142,14 @@ class Result:
         if self.status is Status.OPTIMAL:
             return f"optimal {within} {among}"
         if self.status is Status.FEASIBLE:
-            if self.gap is None:
+            if self.trace is None or not self.lower_bound:
                 return f"feasible {within}, with no bound to compare it with"
+            # Thousandths of a percent, rounded up: "at most" has to be true.
+            excess = self.trace.makespan - self.lower_bound
+            above = -(-excess * 100_000 // self.lower_bound)
             return (
-                f"feasible {within}, at most {self.gap:.3%} above the optimum {among}"
+                f"feasible {within}, at most {above // 1000}.{above % 1000:03}% above "
+                f"the optimum {among}"
             )
         if self.status is Status.UNKNOWN:
             return f"no schedule found {within}, and no proof that there is none"

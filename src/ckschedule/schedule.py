@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +62,8 @@ def to_codes(schedule: Schedule, encoding: Encoding) -> npt.NDArray[np.int64]:
                 case Free(value):
                     position = values.get(value)
                     code = None if position is None else -1 - position
+                case _:
+                    assert_never(operation)
             if code is None:
                 raise InvalidScheduleError(
                     f"operation {i}: {operation} names something that the graph "

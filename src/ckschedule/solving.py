@@ -94,8 +94,8 @@ def judge(
     Raises
     ------
     SolverFaultError
-        If the schedule is illegal, claims differ from the simulation, or a proved
-        schedule passes the budget.
+        If the schedule is illegal, claims differ from the simulation or contradict each
+        other, or a schedule that is more than a construction passes the budget.
     """
     name = proposal.solver or repr(solver)
     trace = None
@@ -106,20 +106,9 @@ def judge(
             raise SolverFaultError(
                 f"{name} wrote an illegal schedule: {error}"
             ) from error
-        _compare(name, "makespan", proposal.makespan, trace.makespan)
-        _compare(name, "peak", proposal.peak, trace.peak)
-    fits = trace is not None and trace.peak <= budget
-    if trace is not None and not fits and proposal.scope is not Scope.CONSTRUCTION:
-        raise SolverFaultError(
-            f"{name} proposed a peak of {trace.peak} bytes for the budget of {budget}"
-        )
+    _check_claims(name, proposal, trace, budget)
     bound, minimum = proposal.lower_bound, proposal.minimum_budget
-    if trace is not None and fits:
-        if bound is not None and trace.makespan < bound:
-            raise SolverFaultError(
-                f"{name} claims the lower bound {bound} for a schedule that takes "
-                f"{trace.makespan}"
-            )
+    if trace is not None and trace.peak <= budget:
         status = Status.OPTIMAL if trace.makespan == bound else Status.FEASIBLE
     else:
         if trace is not None and proposal.scope is Scope.CONSTRUCTION:
@@ -138,6 +127,44 @@ def judge(
         lower_bound=bound,
         minimum_budget=minimum,
     )
+
+
+def _check_claims(
+    name: str, proposal: Proposal, trace: Trace | None, budget: int
+) -> None:
+    """Refuse claims that the simulation, or another claim, contradicts."""
+    bound, minimum = proposal.lower_bound, proposal.minimum_budget
+    if proposal.infeasible and minimum is not None and minimum <= budget:
+        raise SolverFaultError(
+            f"{name} claims that nothing fits the budget of {budget}, and that "
+            f"{minimum} is enough"
+        )
+    if trace is None:
+        return
+    _compare(name, "makespan", proposal.makespan, trace.makespan)
+    _compare(name, "peak", proposal.peak, trace.peak)
+    if trace.peak > budget:
+        if proposal.scope is not Scope.CONSTRUCTION:
+            raise SolverFaultError(
+                f"{name} proposed a peak of {trace.peak} bytes for the budget of "
+                f"{budget}"
+            )
+        return
+    if bound is not None and trace.makespan < bound:
+        raise SolverFaultError(
+            f"{name} claims the lower bound {bound} for a schedule that takes "
+            f"{trace.makespan}"
+        )
+    if proposal.infeasible:
+        raise SolverFaultError(
+            f"{name} claims that nothing fits the budget of {budget}, and proposes a "
+            f"schedule that does"
+        )
+    if minimum is not None and trace.peak < minimum:
+        raise SolverFaultError(
+            f"{name} claims that nothing fits below {minimum} bytes, and proposes a "
+            f"peak of {trace.peak}"
+        )
 
 
 def _compare(solver: str, what: str, claimed: int | None, simulated: int) -> None:

@@ -1,7 +1,11 @@
 """`pareto`: the whole trade-off of a model, from one run, every point simulated."""
 
 from ckschedule.costs.encoding import encode
-from ckschedule.errors import InvalidScheduleError, SolverFaultError
+from ckschedule.errors import (
+    InvalidScheduleError,
+    NoScheduleError,
+    SolverFaultError,
+)
 from ckschedule.front import ParetoFront, ParetoPoint
 from ckschedule.simulation import Model, as_graph, measure
 from ckschedule.solvers.auto import AutoSolver
@@ -35,8 +39,11 @@ def pareto(
     ------
     UnsupportedModelError, ResourceLimitError
         As the solver says.
+    NoScheduleError
+        If no budget works: targets of a graph may need each other in a circle.
     SolverFaultError
-        If the simulator refutes a point that the solver claims.
+        If the simulator refutes a point that the solver claims, or a front that it
+        claims to be exact has a dominated or an unproved point.
 
     Examples
     --------
@@ -47,12 +54,20 @@ def pareto(
     """
     solver = AutoSolver() if solver is None else solver
     proposal = solver.front(model, progress)
+    judged = [_judge(model, claim, proposal.solver) for claim in proposal.points]
     points: list[ParetoPoint] = []
-    for claim in proposal.points:
-        point = _judge(model, claim, proposal.solver)
-        # A bracketed point may turn out slower than one that needs less memory.
+    for point in sorted(judged, key=lambda point: (point.peak, point.makespan)):
+        # A bracketed point may turn out no faster than one that needs less memory.
         if not points or point.makespan < points[-1].makespan:
             points.append(point)
+    if not points:
+        raise NoScheduleError(f"{model.name!r} has no schedule, whatever the budget")
+    proved = all(point.lower_bound == point.makespan for point in points)
+    if proposal.exact and (len(points) < len(judged) or not proved):
+        raise SolverFaultError(
+            f"{proposal.solver} claims an exact front with a point that another one "
+            f"dominates, or whose lower bound is below its makespan"
+        )
     return ParetoFront(
         model=model,
         points=points,

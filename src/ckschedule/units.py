@@ -5,7 +5,7 @@ unit (``ns``, ``flop`` or ``step``) the model declares.
 """
 
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
 from numbers import Integral, Real
@@ -90,11 +90,8 @@ def _parse_text(text: str, store_all: int | None) -> int:
     match = _BUDGET.fullmatch(text)
     if match is None:
         raise InvalidBudgetError(f"budget {text!r} cannot be read; {_REMEDY}")
-    try:
-        number = Fraction(Decimal(match[1]))
-    except InvalidOperation as error:
-        raise InvalidBudgetError(f"budget {text!r} cannot be read") from error
-    unit = match[2].upper()
+    # Through Decimal: int() refuses more than 4300 digits, with an error of its own.
+    number, unit = Fraction(Decimal(match[1])), match[2]
     if unit == "%":
         if store_all is None:
             raise InvalidBudgetError(
@@ -107,7 +104,8 @@ def _parse_text(text: str, store_all: int | None) -> int:
     return int(number * _unit_factor(text, unit))
 
 
-def _unit_factor(text: str, unit: str) -> int:
+def _unit_factor(text: str, given: str) -> int:
+    unit = given.upper()
     if unit in ("", "B"):
         return 1
     if unit.endswith("IB") and unit[:-2] in _DECIMAL and len(unit) == 3:
@@ -115,7 +113,7 @@ def _unit_factor(text: str, unit: str) -> int:
     if unit.endswith("B") and unit[:-1] in _DECIMAL:
         return int(1000 ** _DECIMAL[unit[:-1]])
     raise InvalidBudgetError(
-        f"budget {text!r} has the unknown unit {unit!r}; {_REMEDY}"
+        f"budget {text!r} has the unknown unit {given!r}; {_REMEDY}"
     )
 
 
@@ -129,7 +127,8 @@ def format_bytes(size: int) -> str:
     """
     value, unit = float(size), "B"
     for larger in ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB"):
-        if abs(value) < 1024:
+        # 1023.999 KiB would be printed as 1024.00 KiB.
+        if round(abs(value), 2) < 1024:
             break
         value, unit = value / 1024, larger
     return f"{size} B" if unit == "B" else f"{value:.2f} {unit}"
@@ -145,6 +144,7 @@ def format_time(ticks: int, unit: str) -> str:
     >>> format_time(2_000_000_000, "flop")
     '2.00 Gflop'
     """
+    scales: tuple[tuple[str, int], ...] = ()
     if unit == "ns":
         scales = (("s", 10**9), ("ms", 10**6), ("us", 10**3))
     elif unit == "flop":
@@ -154,9 +154,8 @@ def format_time(ticks: int, unit: str) -> str:
             ("Gflop", 10**9),
             ("Mflop", 10**6),
         )
-    else:
-        scales = ()
     for name, scale in scales:
-        if abs(ticks) >= scale:
+        # 999.999 us would be printed as 1000.00 us.
+        if abs(ticks) >= scale or round(abs(ticks) * 1000 / scale, 2) >= 1000:
             return f"{ticks / scale:.2f} {name}"
     return f"{ticks} {unit}"

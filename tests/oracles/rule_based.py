@@ -7,8 +7,8 @@ The rules, with t the stage whose backward comes next:
   not computed again.
 - P3: if x_i stays live across a computation other than the F_{i+1} directly following
   its own, then once it is freed F_{i+1} is never computed again.
-- P4: between two consecutive backwards there is at most one sweep F_a, F_{a+1}, ..., F_t
-  of consecutive stages, ending with t recorded; none starts if s_t is live.
+- P4: between two consecutive backwards there is at most one sweep F_a, F_{a+1}, ...,
+  F_t of consecutive stages, ending with t recorded; none starts if s_t is live.
 
 Nothing here knows the recurrence: a state is what lives and what the rules remember.
 """
@@ -48,11 +48,9 @@ def persistent_front(chain: Chain) -> list[Point]:
     """
     n = len(chain.sequence)
     last = chain.frozen_prefix + 1
-    start = State(
-        turn=n, outputs=1, tapes=(-1,) * (n + 1), stayed=0, banned=0, sweep=0
-    )
-    # Labels leave the queue by (ticks, executions, peak): one is useful only if its peak
-    # is below all peaks that reached its state before.
+    start = State(turn=n, outputs=1, tapes=(-1,) * (n + 1), stayed=0, banned=0, sweep=0)
+    # Labels leave the queue by (ticks, executions, peak): one is useful only if its
+    # peak is below all peaks that reached its state before.
     order = count()
     queue = [(0, 0, chain.input, next(order), start)]
     lowest: dict[State, int] = {}
@@ -75,7 +73,7 @@ def persistent_front(chain: Chain) -> list[Point]:
 
 
 def moves(chain: Chain, state: State) -> Iterator[tuple[State, int, int, int]]:
-    """Yield (state, ticks, forward executions, level) after every allowed computation."""
+    """Yield (state, ticks, forward executions, level) after every computation."""
     for after, spent, ran, level in computations(chain, state):
         for freed in subsets(freeable(chain, after)):
             yield (
@@ -119,7 +117,7 @@ def computations(chain: Chain, state: State) -> Iterator[tuple[State, int, int, 
         if state.tapes[i] >= 0:
             continue
         stage = chain.sequence[i - 1]
-        # Live outputs stay across this computation, but for x_{i-1} right after F_{i-1}.
+        # Live outputs stay across it, but for x_{i-1} right after F_{i-1}.
         exempt = 1 << (i - 1) if state.sweep == i - 1 and state.sweep else 0
         stayed = state.stayed | (state.outputs & ~exempt)
         common = State(

@@ -43,7 +43,10 @@ def interval(chain: Chain, s: int, t: int, *, counted: bool) -> Iterator[Operati
         for rest in interval(chain, s + 1, t, counted=True):
             yield (Compute(f"F{s}", "plain"), *release, *rest)
     for variant in stage.variants:
-        record, backward = Compute(f"F{s}", variant.name), Compute(f"B{s}", variant.name)
+        record, backward = (
+            Compute(f"F{s}", variant.name),
+            Compute(f"B{s}", variant.name),
+        )
         early, late = ((), release) if variant.needs_input else (release, ())
         inner = not variant.needs_output
         output = () if inner else (Free(f"x{s}"),)

@@ -84,7 +84,7 @@ class Stage:
 
     output: int
     forward: int
-    variants: tuple[Variant, ...] = ()
+    variants: Sequence[Variant] = ()
     gradient: int | None = None
     parameter_gradient: int = 0
     transient: int | None = None

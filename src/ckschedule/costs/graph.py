@@ -185,10 +185,11 @@ class Graph:
             + max((m.transient or 0 for n in resolved for m in n.modes), default=0),
             "the sum of all values' bytes and the largest transient",
         )
+        # How often a node may run is not known here: the simulator adds up without
+        # a limit, and Chain checks its own worst makespan.
         check_total(
-            sum(max(mode.time for mode in node.modes) for node in resolved)
-            * max(1, len(resolved)),
-            "the time of computing every node as often as there are nodes",
+            sum(max(mode.time for mode in node.modes) for node in resolved),
+            "the time of computing every node once",
         )
 
     @cached_property
@@ -280,8 +281,8 @@ class Graph:
             return replace(mode, transient=outputs)
         if mode.transient < outputs - consumed:
             raise InvalidModelError(
-                f"node {node.name!r}, mode {mode.name!r}: transient {mode.transient} is "
-                f"below outputs minus consumed, {outputs} - {consumed} bytes; raise it "
-                f"to at least {outputs - consumed}"
+                f"node {node.name!r}, mode {mode.name!r}: transient {mode.transient} "
+                f"is below outputs minus consumed, {outputs} - {consumed} bytes; "
+                f"raise it to at least {outputs - consumed}"
             )
         return mode

@@ -160,7 +160,7 @@ class TraceWire(Wire):
 class ResultWire(Wire):
     """`Result`; ``trace`` is null where there is no schedule.
 
-    ``static`` bytes and ``base_time`` follow from the model; they stand here for readers.
+    ``static`` and ``base_time`` follow from the model; they stand here for readers.
     """
 
     kind: Literal["result"]

@@ -78,7 +78,7 @@ def replay(
     -------
     tuple of int
         (verdict, operation, value, earlier operation, makespan, peak, peak operation);
-        -1 where there is none.
+        -1 where there is none. The makespan is right if it fits into 64 bits.
     """
     n_values = len(size)
     born = np.full(n_values, -1, np.int64)
@@ -117,19 +117,21 @@ def replay(
             if once[k] and counts[k] > 0:
                 return REPEATED, i, -1, ran[k], makespan, peak, peak_at
             during[i] = level + transient[code]
-            for j in range(consumes_start[code], consumes_start[code + 1]):
-                v = consumes[j]
-                for h in range(held_start[v], held_start[v + 1]):
-                    holders[held[h]] -= 1
+            # All at once: what is consumed may hold what is consumed with it.
             for j in range(consumes_start[code], consumes_start[code + 1]):
                 v = consumes[j]
                 if pinned[v]:
                     return PINNED, i, v, born[v], makespan, peak, peak_at
-                if holders[v] > 0:
-                    return HELD, i, v, born[v], makespan, peak, peak_at
                 live[v] = 0
                 died[v] = i
                 level -= size[v]
+                for h in range(held_start[v], held_start[v + 1]):
+                    holders[held[h]] -= 1
+            for j in range(consumes_start[code], consumes_start[code + 1]):
+                v = consumes[j]
+                if holders[v] > 0:
+                    since = _held_since(v, live, born, held_start, held)
+                    return HELD, i, v, since, makespan, peak, peak_at
             for j in range(outputs_start[code], outputs_start[code + 1]):
                 v = outputs[j]
                 if not live[v]:
@@ -149,7 +151,8 @@ def replay(
             if pinned[v]:
                 return PINNED, i, v, born[v], makespan, peak, peak_at
             if holders[v] > 0:
-                return HELD, i, v, born[v], makespan, peak, peak_at
+                since = _held_since(v, live, born, held_start, held)
+                return HELD, i, v, since, makespan, peak, peak_at
             live[v] = 0
             died[v] = i
             for h in range(held_start[v], held_start[v + 1]):
@@ -166,3 +169,15 @@ def replay(
         if target[v] and not produced[v]:
             return UNREACHED, len(codes), v, -1, makespan, peak, peak_at
     return LEGAL, -1, -1, -1, makespan, peak, peak_at
+
+
+@numba.njit(cache=True, nogil=True)
+def _held_since(v, live, born, held_start, held):
+    """Return the last operation that made a live holder of v; -1 if all are inputs."""
+    since = np.int64(-1)
+    for holder in range(len(live)):
+        if live[holder]:
+            for h in range(held_start[holder], held_start[holder + 1]):
+                if held[h] == v:
+                    since = max(since, born[holder])
+    return since

@@ -11,7 +11,7 @@ from ckschedule.costs.graph import Graph
 from ckschedule.errors import InvalidScheduleError
 from ckschedule.schedule import Schedule, from_codes, to_codes
 from ckschedule.simulation.trace import Trace
-from ckschedule.units import Budget, format_bytes, parse_budget
+from ckschedule.units import INT64_MAX, Budget, format_bytes, parse_budget
 
 Model: TypeAlias = Chain | Graph
 """Anything that a schedule can be made for."""
@@ -129,13 +129,14 @@ def _replay(
             f"of static memory; no schedule can keep it",
             index=0,
         )
+    live = encoding.live.copy()
     verdict, at, value, cause, makespan, peak, peak_at = kernel.replay(
         codes,
         -1 if budget is None else budget - static,
         encoding.size,
         encoding.held_start,
         encoding.held,
-        encoding.live.copy(),
+        live,
         encoding.pinned,
         encoding.target,
         encoding.time,
@@ -153,7 +154,7 @@ def _replay(
         raw.counts,
     )
     if verdict != kernel.LEGAL:
-        reason = _reason(encoding, codes, verdict, value, cause)
+        reason = _reason(encoding, codes, live, verdict, value, cause)
         if verdict == kernel.OVER_BUDGET:
             assert budget is not None, "only a budget can be passed"
             reason = (
@@ -166,6 +167,13 @@ def _replay(
             caused_by=cause if cause >= 0 else None,
         )
     raw.peak, raw.peak_index, raw.makespan = peak + static, peak_at, makespan
+    if int(encoding.time.max(initial=0)) * len(codes) > INT64_MAX:
+        # The kernel may have wrapped: add up once more, without a limit.
+        modes, runs = np.unique(codes[codes >= 0], return_counts=True)
+        raw.makespan = sum(
+            int(encoding.time[mode]) * n
+            for mode, n in zip(modes, runs.tolist(), strict=True)
+        )
     return raw
 
 
@@ -181,6 +189,7 @@ def _operation(encoding: Encoding, codes: npt.NDArray[np.int64], at: int) -> str
 def _reason(
     encoding: Encoding,
     codes: npt.NDArray[np.int64],
+    live: npt.NDArray[np.int64],
     verdict: int,
     value: int,
     cause: int,
@@ -200,8 +209,13 @@ def _reason(
     if verdict == kernel.PINNED:
         return f"releases {name!r}, which stays to the end"
     if verdict == kernel.HELD:
-        holders = [v.name for v in encoding.graph.values if name in v.holds]
-        return f"releases {name!r}, which a live value holds ({', '.join(holders)})"
+        holders = ", ".join(
+            repr(holder.name)
+            for holder, lives in zip(encoding.graph.values, live, strict=True)
+            if lives and name in holder.holds
+        )
+        since = f" since {earlier}" if cause >= 0 else ""
+        return f"releases {name!r}, which is held by {holders}{since}"
     if verdict == kernel.DEAD:
         why = f"freed by {earlier}" if cause >= 0 else "never produced"
         return f"frees {name!r}, which is not live: {why}"

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
 
-from ckschedule.costs.encoding import encode
 from ckschedule.costs.graph import Graph
 from ckschedule.operations import Compute, Free
 from ckschedule.schedule import Schedule
@@ -49,7 +49,7 @@ class Trace:
 
     @cached_property
     def recomputations(self) -> dict[str, int]:
-        """How often each node ran beyond its first time; nodes that did not, left out."""
+        """How often each node ran beyond its first time; only nodes that did."""
         return {name: n - 1 for name, n in self.computations.items() if n > 1}
 
     @property
@@ -103,19 +103,14 @@ class Trace:
                         del live[name]
                 case Free(value):
                     del live[value]
+                case _:
+                    assert_never(operation)
         if index >= 0:
             match operations[index]:
                 case Compute(node, mode):
-                    transient = modes[node, mode].transient or 0
-                    level = sum(live.values()) + transient + self.graph.static.total
-                    if level == self.live_during[index]:
-                        live[f"transient of {node}"] = transient
+                    live[f"transient of {node}"] = modes[node, mode].transient or 0
+                case Free():
+                    pass
+                case _:
+                    assert_never(operations[index])
         return live
-
-
-def level_before(trace: Trace, index: int) -> int:
-    """Return the bytes that live just before an operation, static bytes included."""
-    if index == 0:
-        encoding = encode(trace.graph)
-        return int(encoding.size @ encoding.live) + trace.graph.static.total
-    return int(trace.live_after[index - 1])

@@ -20,8 +20,8 @@ from ckschedule.solvers.slot_dp import SlotDP
 class AutoSolver(AbstractFrontSolver):
     """The strongest solver that can take the model.
 
-    Chains go to `ChainDP`, exact; if its fronts would pass its memory limit, to `SlotDP`,
-    which brackets the optimum. Graphs go to `Exhaustive`.
+    Chains go to `ChainDP`, exact; if its fronts would pass its memory limit, to
+    `SlotDP`, which brackets the optimum. Graphs go to `Exhaustive`.
 
     Attributes
     ----------
@@ -37,8 +37,8 @@ class AutoSolver(AbstractFrontSolver):
         """Return the solver that a search would start with, and why."""
         if isinstance(model, Chain):
             return self.exact, (
-                "a chain: exact among persistent schedules; if its fronts would pass the "
-                "memory limit, SlotDP brackets the optimum instead"
+                "a chain: exact among persistent schedules; if its fronts would pass "
+                "the memory limit, SlotDP brackets the optimum instead"
             )
         return self.oracle, "a graph: exhaustive search among all schedules"
 

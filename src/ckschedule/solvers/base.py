@@ -1,4 +1,4 @@
-"""What a solver is: an immutable settings value that turns a problem into a proposal."""
+"""What a solver is: immutable settings that turn a problem into a proposal."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable

@@ -40,9 +40,10 @@ class Exhaustive(AbstractFrontSolver):
     Notes
     -----
     Exponential in the number of values: for graphs of up to about twenty nodes, or
-    tight budgets. Values are freed only when the next computation would not fit without,
-    and then only what is needed, in every minimal way: freeing later never costs more,
-    for a computation that recreates a value which could have stayed can be left out.
+    tight budgets. Values are freed only when the next computation would not fit
+    otherwise, and then only what is needed, in every minimal way: freeing later never costs
+    more, for a computation that recreates a value which could have stayed can be left
+    out.
 
     Ties in time go to fewer computations.
     """
@@ -64,10 +65,11 @@ class Exhaustive(AbstractFrontSolver):
         static = graph.static.total
         codes = _cheapest(space, budget - static, self.max_states)
         if codes is None:
+            minimum = self._minimum(space, budget - static)
             return Proposal(
                 scope=Scope.UNRESTRICTED,
                 infeasible=True,
-                minimum_budget=self._minimum(space, budget - static) + static,
+                minimum_budget=None if minimum is None else minimum + static,
             )
         makespan = sum(int(space.time[code]) for code in codes if code >= 0)
         return Proposal(
@@ -110,10 +112,15 @@ class Exhaustive(AbstractFrontSolver):
             budget = peak - graph.static.total - 1
         return points[::-1]
 
-    def _minimum(self, space: "_Space", infeasible: int) -> int:
-        """Return the least budget that works, above an infeasible one; by bisection."""
+    def _minimum(self, space: "_Space", infeasible: int) -> int | None:
+        """Return the least budget that works; by bisection above an infeasible one.
+
+        None if none works: a graph's targets may need each other in a circle.
+        """
         low = max(infeasible, -1)
         high = sum(space.size) + max(space.transient, default=0)
+        if high <= low or _cheapest(space, high, self.max_states) is None:
+            return None
         while high - low > 1:
             middle = (low + high) // 2
             if _cheapest(space, middle, self.max_states) is None:
@@ -270,8 +277,8 @@ def _cheapest(space: _Space, budget: int, max_states: int) -> list[int] | None:
         if len(best) > max_states:
             raise ResourceLimitError(
                 f"the exhaustive search of {space.encoding.graph.name!r} passed "
-                f"{max_states} states; raise Exhaustive(max_states=...), or coarsen the "
-                f"graph to a chain"
+                f"{max_states} states; raise Exhaustive(max_states=...), or coarsen "
+                f"the graph to a chain"
             )
     return None
 

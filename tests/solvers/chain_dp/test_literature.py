@@ -62,7 +62,7 @@ def test_uniform_chains_with_tapes_of_one_unit(n: int, times: dict[int, int]) ->
 
 @pytest.mark.parametrize("n", range(2, 36))
 def test_unit_tapes_are_mixed_checkpointing(n: int) -> None:
-    """Rotor with w_a = w_abar = 1 and M units equals Maddison's count for M - 2 slots."""
+    """Rotor with w_a = w_abar = 1 in M units is Maddison's count for M - 2 slots."""
     front = ck.pareto(uniform(n, 1), ChainDP())
     assert front.minimum.peak == 3
     for budget in range(3, n + 2):

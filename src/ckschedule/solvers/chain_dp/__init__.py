@@ -1,16 +1,17 @@
 """Exact Pareto fronts of chains among persistent schedules.
 
 A schedule of a chain is *persistent* when each backward runs once; saved tensors end
-only in their own backward; an output that stays live across any computation but the next
-stage's is, once freed, never computed from again; and between two backwards at most one
-sweep of consecutive forwards runs, ending with a recording for the next backward.
+only in their own backward, and while they live their stage is not computed again; an
+output that stays live across any computation but the next stage's is, once freed, never
+computed from again; and between two backwards at most one sweep of consecutive forwards
+runs, ending with a recording for the next backward.
 
 Memory is relative to everything outside the interval [s, t], the parameter gradients of
-later stages included. A(s, t) keeps the input x_{s-1} outside throughout (X = 0); R(s, t)
-counts it and releases it at its last use (X = x_{s-1}). Both are sets of (memory, time)
-points, and a maximum or a sum of two sets is taken over all pairs of points. With
-A(t+1, t) = R(t+1, t) = {(g_t, 0)} and P(a, b) = p_a + ... + p_b, the fronts of T in {A, R}
-are the non-dominated points of these options.
+later stages included. A(s, t) keeps the input x_{s-1} outside throughout (X = 0);
+R(s, t) counts it and releases it at its last use (X = x_{s-1}). Both are sets of
+(memory, time) points, and a maximum or a sum of two sets is taken over all pairs of
+points. With A(t+1, t) = R(t+1, t) = {(g_t, 0)} and P(a, b) = p_a + ... + p_b, the
+fronts of T in {A, R} are the non-dominated points of these options.
 
 Cut at q, s < q <= t: run s..q-1 plainly, keep x_{q-1}, finish q..t, then s..q-1. ::
 
@@ -33,9 +34,10 @@ Frozen s: run it plainly and go on. ::
 
 An interval without any backward costs (0, 0). The answer is x_0 + A(1, n).
 
-Unlike in rotor (Beaumont et al., arXiv 1911.13214), whose recurrence this extends, memory
-is exact, stages have variants and flags, parameter gradients accumulate while the backward
-goes, and a cut is charged with the transients of the stages before it only.
+Unlike in rotor (Beaumont et al., arXiv 1911.13214), whose recurrence this extends,
+memory is exact, stages have variants and flags, parameter gradients accumulate while
+the backward goes, and a cut is charged with the transients of the stages before it
+only.
 """
 
 from ckschedule.solvers.chain_dp.solver import ChainDP as ChainDP

@@ -19,9 +19,9 @@ Ints = npt.NDArray[np.int64]
 class ChainArrays:
     """Columns of a chain of n stages, the loss included; stage i stands at index i.
 
-    A *cost* is ``ticks // tick * weight + executions``, so that comparing costs compares
-    time first and the number of forward executions second. No schedule of the solvers
-    runs ``weight`` forwards or more.
+    A *cost* is ``ticks // tick * weight + executions``, so that comparing costs
+    compares time first and the number of forward executions second. No
+    persistent schedule runs ``weight`` forwards or more.
 
     Attributes
     ----------
@@ -30,8 +30,8 @@ class ChainArrays:
     tick, weight
         See above; ``tick`` is the greatest common divisor of all times.
     x, g
-        (n + 1,), bytes: outputs and their gradients; index 0 is the input. ``g`` is zero
-        where no backward yields that gradient.
+        (n + 1,), bytes: outputs and their gradients; index 0 is the input. ``g`` is
+        zero where no backward yields that gradient.
     parameters
         (n + 1,), bytes: prefix sums of the parameter gradients.
     plain_cost, plain_transient

@@ -27,8 +27,8 @@ def rebuild(tables: FrontTables, memory: int) -> Ints:
     Notes
     -----
     Nothing about choices is stored. For each interval that the schedule enters, the
-    options of the recurrence are evaluated in order until one costs what the front says;
-    O(n^2 log points) in all at the worst.
+    options of the recurrence are evaluated in order until one costs what the front
+    says; O(n^2 log points) in all at the worst.
     """
     from ckschedule.solvers.chain_dp import choices
 

@@ -50,14 +50,14 @@ class ChainDP(AbstractFrontSolver):
     def search(
         self, model: Model, budget: int, progress: Progress | None = None
     ) -> Proposal:
-        """Return an optimal schedule, or the proof that none fits; see `AbstractSolver`.
+        """Return an optimal schedule, or the proof that none fits.
 
         Raises
         ------
         UnsupportedModelError
             If the model is a graph.
         ResourceLimitError
-            If the fronts would pass ``memory_limit``, or the chain's times are too fine.
+            If the fronts would pass ``memory_limit``, or times are too fine.
         """
         chain = as_chain(model, self)
         room = budget - chain.input - chain.static.total

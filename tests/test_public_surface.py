@@ -1,0 +1,134 @@
+"""What ``import ckschedule`` offers, and what it costs."""
+
+import importlib
+import json
+import pkgutil
+import subprocess
+import sys
+from importlib.resources import files
+from types import ModuleType
+
+import pytest
+
+import ckschedule
+
+NAMES = [
+    "AbstractSolver",
+    "AutoSolver",
+    "Chain",
+    "ChainDP",
+    "ChenBudget",
+    "ChenRecursion",
+    "Compute",
+    "Device",
+    "EveryNth",
+    "Exhaustive",
+    "FirstN",
+    "Free",
+    "Graph",
+    "Mode",
+    "Node",
+    "Operation",
+    "ParetoFront",
+    "ParetoPoint",
+    "Proposal",
+    "RecomputeAll",
+    "Result",
+    "Revolve",
+    "Schedule",
+    "Scope",
+    "SlotDP",
+    "SqrtSegments",
+    "Stage",
+    "StaticMemory",
+    "Status",
+    "StoreAll",
+    "Trace",
+    "UniformSegments",
+    "Value",
+    "Variant",
+    "catalog",
+    "errors",
+    "from_json",
+    "import_model",
+    "json_schema",
+    "pareto",
+    "read_json",
+    "read_model",
+    "simulate",
+    "solve",
+    "to_json",
+    "write_json",
+]
+
+HEAVY = [
+    "matplotlib",
+    "networkx",
+    "numba",
+    "ortools",
+    "pydantic",
+    "rich",
+    "scipy",
+    "torch",
+    "typer",
+]
+
+
+def submodules() -> list[str]:
+    return [module.name for module in pkgutil.iter_modules(ckschedule.__path__)]
+
+
+def test_the_public_names_are_these() -> None:
+    """Adding or removing one is a decision, not an accident."""
+    public = {
+        name
+        for name, item in vars(ckschedule).items()
+        if not name.startswith("_")
+        and not (isinstance(item, ModuleType) and name not in NAMES)
+    }
+    assert sorted(public) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_public_name_says_what_it_is(name: str) -> None:
+    """``help(ckschedule.name)`` is the first thing people read."""
+    if name == "Operation":  # an alias of types, which has no docstring of its own
+        return
+    assert getattr(ckschedule, name).__doc__
+
+
+@pytest.mark.parametrize("name", submodules())
+def test_no_function_hides_a_submodule(name: str) -> None:
+    """``import ckschedule.simulate`` and ``ckschedule.simulate`` cannot both work."""
+    if name != "__main__":
+        module = importlib.import_module(f"ckschedule.{name}")
+        assert vars(ckschedule).get(name, module) is module
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    """Half a second of imports for `ckschedule.Chain` would be felt in every script."""
+    program = (
+        "import json, sys, ckschedule;"
+        f"print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert json.loads(answer.stdout) == []
+
+
+def test_importing_the_package_configures_no_logging() -> None:
+    """Handlers belong to applications."""
+    program = (
+        "import logging, ckschedule;"
+        "print(logging.getLogger('ckschedule').handlers, logging.root.handlers)"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert answer.stdout == "[] []\n"
+
+
+def test_type_checkers_may_read_the_package() -> None:
+    """PEP 561's marker."""
+    assert files("ckschedule").joinpath("py.typed").is_file()
