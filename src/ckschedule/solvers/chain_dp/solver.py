@@ -119,8 +119,13 @@ class ChainDP(AbstractFrontSolver):
 def _points(chain: Chain, tables: FrontTables) -> Iterator[PointProposal]:
     outside = chain.input + chain.static.total
     memory, cost = tables.root()
+    fastest = None
     for room, value in zip(memory.tolist(), cost.tolist(), strict=True):
         makespan = tables.arrays.ticks(value)
+        if makespan == fastest:
+            # More memory that only saves executions is no point of the front.
+            continue
+        fastest = makespan
         yield PointProposal(
             codes=rebuild(tables, room),
             peak=room + outside,
