@@ -22,6 +22,8 @@ from statistics import median
 from time import perf_counter, process_time
 from typing import Final, ParamSpec, TypeAlias, TypeVar
 
+from rich.console import Console
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -50,6 +52,7 @@ LONG: Final = 60.0
 """Seconds of one measurement after which no further sample is begun."""
 
 _FORMAT: Final = 1
+_WIDE: Final = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +255,9 @@ def selected(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
     """
     for pattern in patterns:
         if not any(fnmatch(name, pattern) for name in names):
-            raise SystemExit(f"no row matches {pattern!r}; there are {', '.join(names)}")
+            raise SystemExit(
+                f"no row matches {pattern!r}; there are {', '.join(names)}"
+            )
     if not patterns:
         return list(names)
     return [name for name in names if any(fnmatch(name, p) for p in patterns)]
@@ -321,13 +326,22 @@ def machine() -> dict[str, object]:
 def commit() -> str:
     """Return the commit of the tree, marked where files differ from it."""
     described = subprocess.run(
-        ["git", "describe", "--always", "--abbrev=12", "--dirty", "--exclude=*"],
+        [
+            *("git", "--no-optional-locks", "describe"),
+            *("--always", "--abbrev=12", "--dirty", "--exclude=*"),
+        ],
         cwd=Path(__file__).parent,
         capture_output=True,
         text=True,
         check=False,
     )
     return described.stdout.strip() or "unknown"
+
+
+def console() -> Console:
+    """Return where tables go; wide enough for them where the output is a file."""
+    terminal = Console()
+    return terminal if terminal.is_terminal else Console(width=_WIDE)
 
 
 def seconds(value: float) -> str:

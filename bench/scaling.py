@@ -15,6 +15,7 @@ from measure import (
     ProcessDiedError,
     arguments,
     as_record,
+    console,
     in_child,
     mebibytes,
     peak_rss,
@@ -24,14 +25,11 @@ from measure import (
     spread,
     write_results,
 )
-from rich.console import Console
 from rich.table import Table
 
 import ckschedule as ck
 from ckschedule.errors import CkscheduleError
-from ckschedule.solvers.baselines import RecomputeAll
-from ckschedule.solvers.revolve.binomial import revolve_actions, revolve_arrays
-from ckschedule.solvers.revolve.counts import advances
+from ckschedule.solvers.revolve import advances, revolve_actions, revolve_arrays
 from ckschedule.solving import budget_bytes
 
 _BATCH: Final = 1000
@@ -117,17 +115,19 @@ def main() -> None:
     names = selected(list(ROWS), options.rows)
     table = _table()
     records = []
-    console = Console()
+    terminal = console()
     for name in names:
-        with console.status(name):
+        with terminal.status(name):
             record, line = _outcome(name, options.repeat or ROWS[name].repeat)
         records.append(record)
         table.add_row(*line)
-    console.print(table)
-    console.print(f"written to {write_results('scaling', records, options.out)}")
+        # A run takes long: what is measured is kept if it is interrupted.
+        path = write_results("scaling", records, options.out)
+    terminal.print(table)
+    terminal.print(f"written to {path}")
     failed = [str(record["name"]) for record in records if record["passed"] is False]
     if failed:
-        console.print(f"[red]missed:[/] {', '.join(failed)}")
+        terminal.print(f"[red]missed:[/] {', '.join(failed)}")
 
 
 def _table() -> Table:
@@ -264,15 +264,15 @@ def _with_budget(name: str, budget: str) -> tuple[ck.Chain, int]:
     return chain(name), budget_bytes(chain(name), budget)
 
 
-def _revolved() -> tuple[ck.Chain, ck.Schedule]:
+def _revolved(slots: int) -> tuple[ck.Chain, ck.Schedule]:
     uniform = ck.catalog.uniform(stages=1000, saved=1)
-    schedule = ck.Revolve(slots=10).search(uniform, uniform.base_time).schedule
-    assert schedule is not None, "ten slots always fit this budget"
+    schedule = ck.Revolve(slots=slots).search(uniform, uniform.base_time).schedule
+    assert schedule is not None, "the budget is larger than any schedule's peak"
     return ck.catalog.uniform(stages=1000, saved=1), schedule
 
 
-def _recomputed() -> tuple[ck.Chain, ck.Schedule]:
-    schedule = RecomputeAll().search(chain("random-1000-s1"), 0).schedule
+def _segmented() -> tuple[ck.Chain, ck.Schedule]:
+    schedule = ck.SqrtSegments().search(chain("random-1000-s1"), 0).schedule
     assert schedule is not None, "a construction always yields its schedule"
     return chain("random-1000-s1"), schedule
 
@@ -335,12 +335,14 @@ def _revolve_row(
     )
 
 
-def _simulation_row(prepare: Callable[[], object], *, repeat: int) -> Row:
+def _simulation_row(
+    prepare: Callable[[], object], limits: Sequence[Limit], *, repeat: int
+) -> Row:
     return Row(
         prepare=prepare,
         run=simulated,
-        warm=lambda: simulated(_revolved()),
-        limits=(Limit(of="wall", bound=1.0),),
+        warm=lambda: simulated(_segmented()),
+        limits=limits,
         repeat=repeat,
     )
 
@@ -403,8 +405,12 @@ ROWS: Final[dict[str, Row]] = {
         Limit(of="rate", bound=1e6, at_least=True),
         repeat=5,
     ),
-    "simulate/revolve-1000": _simulation_row(_revolved, repeat=20),
-    "simulate/recompute-1000": _simulation_row(_recomputed, repeat=5),
+    "simulate/sqrt-1000": _simulation_row(_segmented, [_wall(1.0)], repeat=20),
+    "simulate/revolve-1000-10": _simulation_row(
+        partial(_revolved, 10), [_wall(1.0)], repeat=20
+    ),
+    # One slot: half a million forwards, the longest schedule of this length.
+    "simulate/revolve-1000-1": _simulation_row(partial(_revolved, 1), [], repeat=5),
 }
 """By name: what is measured / on which instance."""
 

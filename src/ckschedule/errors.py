@@ -5,6 +5,7 @@
     CkscheduleError
     ├── InvalidModelError (ValueError)        a cost model that cannot be meant
     ├── InvalidBudgetError (ValueError)       a budget that cannot be read
+    ├── InvalidSettingError (ValueError)      a setting that a solver cannot have
     ├── InvalidScheduleError (ValueError)     a schedule the simulator refuses
     ├── DocumentError (ValueError)            a file that cannot be read or trusted
     ├── UnsupportedModelError (ValueError)    a model this solver cannot take
@@ -27,6 +28,10 @@ class InvalidModelError(CkscheduleError, ValueError):
 
 class InvalidBudgetError(CkscheduleError, ValueError):
     """A memory budget that cannot be read."""
+
+
+class InvalidSettingError(CkscheduleError, ValueError):
+    """A solver's setting, or a number of steps or slots, that cannot be meant."""
 
 
 class InvalidScheduleError(CkscheduleError, ValueError):

@@ -39,8 +39,8 @@ class Scope(StrEnum):
 _SENTENCES = {
     Scope.UNRESTRICTED: "all schedules that the simulator accepts",
     Scope.PERSISTENT: (
-        "persistent schedules: saved tensors stay until their own backward, and a kept "
-        "output, once freed, is never computed again"
+        "persistent schedules: saved tensors stay until their own backward, and nothing "
+        "is computed from a kept output once it has been freed"
     ),
     Scope.SINGLE_TAPE: (
         "schedules that never hold the saved tensors of one stage across the "

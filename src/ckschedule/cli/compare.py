@@ -97,7 +97,7 @@ def compare(
             trace=None,
             fits=False,
             optimum=None,
-            remark=_reason(solver, error),
+            remark=_reason(error),
         )
     if result.trace is None:
         return Comparison(
@@ -116,10 +116,12 @@ def compare(
     )
 
 
-def _reason(solver: AbstractSolver, error: UnsupportedModelError) -> str:
-    # The solver's name stands before it already.
-    name = type(solver).__name__
-    return str(error).removeprefix(f"{name}: ").removeprefix(f"{solver!r} ")
+def _reason(error: UnsupportedModelError) -> str:
+    # "StoreAll takes chains only: 'net' is a graph ...": the solver's name stands
+    # before the reason already.
+    message = str(error)
+    _, found, reason = message.partition(" only: ")
+    return reason if found else message
 
 
 def _within(front: ParetoFront, peak: int) -> ParetoPoint | None:

@@ -3,13 +3,16 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from math import nan
+from numbers import Real
+from operator import index
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ckschedule.costs.chain import Chain
-from ckschedule.errors import UnsupportedModelError
+from ckschedule.errors import InvalidSettingError, UnsupportedModelError
 from ckschedule.result import Scope
 from ckschedule.schedule import Schedule
 from ckschedule.simulation import Model
@@ -80,6 +83,29 @@ class AbstractSolver(ABC):
         """
 
 
+class AbstractConstruction(AbstractSolver):
+    """A solver that has one schedule for each chain, whatever the budget."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def schedule(self, chain: Chain) -> Schedule:
+        """Return the schedule for ``chain``."""
+
+    def search(
+        self, model: Model, budget: int, progress: Progress | None = None
+    ) -> Proposal:
+        """Return `schedule`'s answer; the budget is for the caller to check.
+
+        Raises
+        ------
+        UnsupportedModelError
+            If the model is a graph.
+        """
+        chain = as_chain(model, self)
+        return Proposal(scope=Scope.CONSTRUCTION, schedule=self.schedule(chain))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointProposal:
     """One point that a solver claims for a front.
@@ -138,7 +164,7 @@ class AbstractFrontSolver(AbstractSolver):
         """
 
 
-def as_chain(model: Model, solver: object) -> Chain:
+def as_chain(model: Model, solver: AbstractSolver) -> Chain:
     """Return ``model`` if it is a chain.
 
     Parameters
@@ -146,7 +172,7 @@ def as_chain(model: Model, solver: object) -> Chain:
     model
         What a solver was given.
     solver
-        The solver, for the message.
+        The solver, whose class the message names.
 
     Raises
     ------
@@ -156,6 +182,57 @@ def as_chain(model: Model, solver: object) -> Chain:
     if isinstance(model, Chain):
         return model
     raise UnsupportedModelError(
-        f"{solver!r} takes chains only, but {model.name!r} is a graph; give it as a "
-        f"Chain, or choose a solver for graphs"
+        f"{type(solver).__name__} takes chains only: {model.name!r} is a graph; give "
+        f"it as a Chain, or choose a solver for graphs"
     )
+
+
+def as_setting(value: Any, what: str, *, least: int) -> int:
+    """Return a setting as a plain int.
+
+    Parameters
+    ----------
+    value
+        Anything that claims to be a whole number; numpy integers become ints.
+    what
+        The culprit for the message: "EveryNth: n".
+    least
+        The smallest value that means something.
+
+    Raises
+    ------
+    InvalidSettingError
+        If it is no integer, a bool, or below ``least``.
+    """
+    remedy = f"give an integer of at least {least}"
+    if isinstance(value, bool):
+        raise InvalidSettingError(f"{what} is {value!r}; {remedy}")
+    try:
+        number = index(value)
+    except TypeError:
+        raise InvalidSettingError(f"{what} is {value!r}; {remedy}") from None
+    if number < least:
+        raise InvalidSettingError(f"{what} is {number}; {remedy}")
+    return number
+
+
+def as_real_setting(value: Any, what: str) -> float:
+    """Return a setting that is a ratio or a time limit as a plain float.
+
+    Parameters
+    ----------
+    value
+        Anything that claims to be a real number; infinity is one.
+    what
+        The culprit for the message: "SlotDP: time_limit".
+
+    Raises
+    ------
+    InvalidSettingError
+        If it is no real number, a bool, NaN, or below zero.
+    """
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    number = float(value) if real else nan
+    if not number >= 0:
+        raise InvalidSettingError(f"{what} is {value!r}; give a number of at least 0")
+    return number

@@ -19,6 +19,7 @@ from ckschedule.solvers.base import (
     PointProposal,
     Progress,
     Proposal,
+    as_setting,
 )
 
 Cost = tuple[int, int]
@@ -49,6 +50,10 @@ class Exhaustive(AbstractFrontSolver):
     """
 
     max_states: int = 2_000_000
+
+    def __post_init__(self) -> None:
+        limit = as_setting(self.max_states, "Exhaustive: max_states", least=1)
+        object.__setattr__(self, "max_states", limit)
 
     def search(
         self, model: Model, budget: int, progress: Progress | None = None

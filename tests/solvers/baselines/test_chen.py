@@ -3,10 +3,8 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import equal, run
 
-from ckschedule.costs import Chain, Stage, Variant
-from ckschedule.simulation import Trace, simulate
-from ckschedule.solvers.base import AbstractSolver
 from ckschedule.solvers.baselines import (
     ChenBudget,
     ChenRecursion,
@@ -16,20 +14,6 @@ from ckschedule.solvers.baselines import (
     recursion_checkpoints,
     recursion_forwards,
 )
-
-
-def equal(n: int, output: int, saved: int) -> Chain:
-    """Return n equal stages of unit times, without gradients, before a free loss."""
-    variant = Variant(saved=saved, backward=1)
-    stage = Stage(output=output, forward=1, variants=(variant,), gradient=0)
-    return Chain(input=output, stages=[stage] * n)
-
-
-def run(solver: AbstractSolver, chain: Chain, budget: int = 0) -> Trace:
-    """Simulate what a baseline proposes."""
-    schedule = solver.search(chain, budget).schedule
-    assert schedule is not None
-    return simulate(chain, schedule)
 
 
 @pytest.mark.parametrize(("n", "cost"), [(100, 20), (1000, 63)])
@@ -49,14 +33,14 @@ def test_the_last_open_segment_counts() -> None:
 
 def test_budget_search_approaches_two_roots() -> None:
     """Unit chain of 100 steps: 2 sqrt(100) and the input, simulated."""
-    chain = equal(100, 1, 0)
+    chain = equal(100)
     assert run(ChenBudget(), chain).peak <= 22
     assert run(StoreAll(), chain).peak == 101
 
 
 def test_budget_search_prefers_the_fastest_plan_that_fits() -> None:
     """More memory must not be left unused for a slower plan."""
-    chain = equal(100, 1, 0)
+    chain = equal(100)
     lowest = run(ChenBudget(), chain)
     wide = run(ChenBudget(), chain, budget=40)
     assert lowest.peak <= wide.peak <= 40
@@ -65,7 +49,7 @@ def test_budget_search_prefers_the_fastest_plan_that_fits() -> None:
 
 def test_first_plan_of_the_search_recomputes_all() -> None:
     """Segment budget 0 closes a segment after each step that takes bytes."""
-    chain = equal(9, 1, 40)
+    chain = equal(9, saved=40)
     assert (
         run(ChenBudget(rounds=1, trials=1), chain).peak
         <= run(RecomputeAll(), chain).peak
@@ -85,14 +69,14 @@ def test_recursion_forwards_of_powers_of_two() -> None:
     assert recursion_forwards(1024) == 1024 + 512 * 10
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(n=st.integers(1, 70), k=st.integers(1, 5))
 def test_recursion_runs_what_its_formulas_say(n: int, k: int) -> None:
     """Outputs of one byte, nothing saved: the peak counts outputs, times forwards.
 
     Besides the checkpoints there are the input and the output being made.
     """
-    trace = run(ChenRecursion(k), equal(n, 1, 0))
+    trace = run(ChenRecursion(k), equal(n))
     forwards = sum(trace.computations[f"F{i}"] for i in range(1, n + 1))
     assert forwards == recursion_forwards(n, k)
     assert trace.peak <= 1 + recursion_checkpoints(n, k) + 1

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from samples import equal, run
 
-from ckschedule.costs import Chain, Stage, Variant
-from ckschedule.simulation import Trace, simulate
-from ckschedule.solvers.base import AbstractSolver
+from ckschedule.errors import InvalidSettingError
 from ckschedule.solvers.baselines import (
     ChenBudget,
     ChenRecursion,
@@ -20,20 +19,6 @@ from ckschedule.solvers.baselines import (
     segments,
     torch_segments,
 )
-
-
-def equal(n: int, output: int, saved: int, gradient: int | None = None) -> Chain:
-    """Return n equal stages of unit times before a free loss."""
-    variant = Variant(saved=saved, backward=1)
-    stage = Stage(output=output, forward=1, variants=(variant,), gradient=gradient)
-    return Chain(input=output, stages=[stage] * n)
-
-
-def run(solver: AbstractSolver, chain: Chain) -> Trace:
-    """Simulate what a baseline proposes."""
-    schedule = solver.search(chain, 0).schedule
-    assert schedule is not None
-    return simulate(chain, schedule)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +49,6 @@ def test_torch_gives_the_remainder_to_the_last_segment(
     assert torch_segments(n, count) == lengths
 
 
-@settings(deadline=None)
 @given(n=st.integers(0, 200), size=st.integers(1, 250))
 def test_cuts_lose_no_step(n: int, size: int) -> None:
     """Each step belongs to exactly one segment, and no segment is empty."""
@@ -75,26 +59,26 @@ def test_cuts_lose_no_step(n: int, size: int) -> None:
 
 def test_each_layer_outside_the_last_segment_runs_twice() -> None:
     """24 layers in segments of 7: 21 are recomputed, the last 3 are not."""
-    counts = run(EveryNth(7), equal(24, 1, 1)).computations
+    counts = run(EveryNth(7), equal(24, saved=1)).computations
     assert [counts[f"F{i}"] for i in range(1, 26)] == [2] * 21 + [1] * 4
 
 
 def test_torch_segments_leave_the_last_segment_recorded() -> None:
     """24 layers in 5 segments: the last has 8, and torch does not checkpoint it."""
-    counts = run(UniformSegments(5), equal(24, 1, 1)).computations
+    counts = run(UniformSegments(5), equal(24, saved=1)).computations
     assert [counts[f"F{i}"] for i in range(1, 26)] == [2] * 16 + [1] * 9
 
 
 @pytest.mark.parametrize(("n", "twice"), [(1, 1), (3, 3), (5, 4), (99, 4)])
 def test_first_n_recomputes_that_many_layers(n: int, twice: int) -> None:
     """Megatron-LM's block method; the last of 5 layers is recorded in any case."""
-    counts = run(FirstN(n), equal(5, 1, 1)).computations
+    counts = run(FirstN(n), equal(5, saved=1)).computations
     assert [counts[f"F{i}"] for i in range(1, 6)] == [2] * twice + [1] * (5 - twice)
 
 
 def test_one_segment_saves_nothing() -> None:
     """Checkpointing a whole net as one segment must not promise memory."""
-    chain = equal(8, 1, 3)
+    chain = equal(8, saved=3, gradient=None)
     store = run(StoreAll(), chain)
     assert run(EveryNth(8), chain).peak >= store.peak
     assert run(RecomputeAll(), chain).peak < store.peak
@@ -102,8 +86,8 @@ def test_one_segment_saves_nothing() -> None:
 
 def test_recomputing_all_is_one_segment_a_step() -> None:
     """Two names for "checkpoint every block" must not drift apart."""
-    chain = equal(6, 2, 5)
-    assert RecomputeAll().search(chain, 0) == EveryNth(1).search(chain, 0)
+    chain = equal(6, output=2, saved=5, gradient=None)
+    assert RecomputeAll().schedule(chain) == EveryNth(1).schedule(chain)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +101,7 @@ def test_peak_over_the_segment_size_is_u_shaped(
     inner: int, boundary: int, peaks: dict[int, int]
 ) -> None:
     """peak(k) = 24 / k boundaries + k times the inner bytes, output included."""
-    chain = equal(24, boundary, inner - boundary, gradient=0)
+    chain = equal(24, output=boundary, saved=inner - boundary)
     assert {size: run(EveryNth(size), chain).peak for size in peaks} == peaks
 
 
@@ -135,5 +119,5 @@ def test_peak_over_the_segment_size_is_u_shaped(
 )
 def test_settings_below_one_are_refused(make: Callable[[], object]) -> None:
     """A segment of no steps would cut forever."""
-    with pytest.raises(ValueError, match="give at least 1"):
+    with pytest.raises(InvalidSettingError, match="give an integer of at least 1"):
         make()

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import equal
 
 from ckschedule.costs import Chain, Stage, Variant
 from ckschedule.simulation import simulate
@@ -11,7 +12,7 @@ from ckschedule.solvers.baselines import SqrtSegments, sqrt_bound, sqrt_segment
 size = st.integers(0, 20) | st.integers(0, 10**9)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     n=st.integers(1, 40) | st.integers(1, 300),
     output=size,
@@ -28,9 +29,7 @@ def test_sqrt_segments_keep_their_bound(
     )
     stage = Stage(output=output, forward=1, variants=(variant,), gradient=gradient)
     chain = Chain(input=output, stages=[stage] * n)
-    schedule = SqrtSegments().search(chain, 0).schedule
-    assert schedule is not None
-    trace = simulate(chain, schedule)
+    trace = simulate(chain, SqrtSegments().schedule(chain))
     bound = sqrt_bound(n, output, saved, gradient)
     # With one stage the loss's own transient g is all there is.
     assert trace.activation_peak <= bound - (gradient if smallest else 0)
@@ -42,15 +41,12 @@ def test_bound_is_nearly_met() -> None:
 
     10 checkpoints, 10 stages and two gradients: 22; the bound is 20 + 1 + 2.
     """
-    stage = Stage(output=1, forward=1, variants=(Variant(saved=0, backward=1),))
-    chain = Chain(input=1, stages=[stage] * 100)
-    schedule = SqrtSegments().search(chain, 0).schedule
-    assert schedule is not None
-    assert simulate(chain, schedule).activation_peak == 22
+    chain = equal(100, gradient=None)
+    trace = simulate(chain, SqrtSegments().schedule(chain))
+    assert trace.activation_peak == 22
     assert sqrt_bound(100, 1, 0, 1) == 23
 
 
-@settings(deadline=None)
 @given(n=st.integers(0, 10**6), output=size, saved=size)
 def test_segment_size_is_the_rounded_up_root(n: int, output: int, saved: int) -> None:
     """m = ceil(sqrt(n x / (x + s))), in integers, and at least one step."""

@@ -2,27 +2,18 @@
 
 import heapq
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import equal, one_node, run
 
-from ckschedule.costs import Chain, Graph, Node, Stage, StaticMemory, Value, Variant
-from ckschedule.costs.graph import Mode
-from ckschedule.errors import InvalidBudgetError, UnsupportedModelError
+from ckschedule.costs import Chain, Stage, StaticMemory, Variant
+from ckschedule.errors import InvalidSettingError, UnsupportedModelError
 from ckschedule.result import Scope
-from ckschedule.simulation import Trace, simulate
 from ckschedule.solvers.revolve import Revolve, advances, slots_for
 
 small = st.integers(0, 4)
-
-
-def equal(n: int, *, output: int = 1, gradient: int | None = 0, **rest: Any) -> Chain:
-    """Return n equal stages of unit times before a free loss."""
-    variant = Variant(saved=0, backward=1)
-    stage = Stage(output=output, forward=1, variants=(variant,), gradient=gradient)
-    return Chain(input=output, stages=[stage] * n, **rest)
 
 
 @st.composite
@@ -126,14 +117,7 @@ def fewest(chain: Chain, budget: int) -> int | None:
     return None
 
 
-def run(chain: Chain, budget: int, solver: Revolve | None = None) -> Trace:
-    """Simulate what Revolve proposes."""
-    schedule = (solver or Revolve()).search(chain, budget).schedule
-    assert schedule is not None
-    return simulate(chain, schedule)
-
-
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(chain=uniform_chains(plain=True), extra=st.integers(0, 40))
 def test_claims_equal_an_exhaustive_search(chain: Chain, extra: int) -> None:
     """Default transients, inputs held, no parameter gradients: a complete proof."""
@@ -143,12 +127,12 @@ def test_claims_equal_an_exhaustive_search(chain: Chain, extra: int) -> None:
     assert proposal.infeasible == (optimum is None)
     if optimum is not None:
         assert proposal.lower_bound == proposal.makespan == optimum
-        trace = run(chain, budget)
+        trace = run(Revolve(), chain, budget)
         assert trace.makespan == optimum
         assert trace.peak <= budget
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(chain=uniform_chains(), extra=st.integers(0, 60))
 def test_bounds_hold_where_slots_change(chain: Chain, extra: int) -> None:
     """Parameter gradients and odd transients may cost the proof, never its truth."""
@@ -158,7 +142,7 @@ def test_bounds_hold_where_slots_change(chain: Chain, extra: int) -> None:
     if proposal.infeasible:
         assert optimum is None
         return
-    trace = run(chain, budget)
+    trace = run(Revolve(), chain, budget)
     assert trace.makespan == proposal.makespan
     if optimum is not None:
         assert proposal.lower_bound is not None
@@ -168,13 +152,13 @@ def test_bounds_hold_where_slots_change(chain: Chain, extra: int) -> None:
         assert optimum is not None
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(chain=uniform_chains())
 def test_minimum_budget_is_the_smallest_that_works(chain: Chain) -> None:
     """One byte below it nothing fits, and at it the schedule does."""
     least = Revolve().search(chain, 10**6).minimum_budget
     if least is not None:
-        assert run(chain, least).peak <= least
+        assert run(Revolve(), chain, least).peak <= least
         assert fewest(chain, least) is not None
         below = Revolve().search(chain, least - 1)
         assert below.infeasible
@@ -182,13 +166,13 @@ def test_minimum_budget_is_the_smallest_that_works(chain: Chain) -> None:
         assert fewest(chain, least - 1) is None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(chain=uniform_chains(most=30, plain=True), slots=st.integers(1, 30))
 def test_forwards_are_the_steps_and_their_advances(chain: Chain, slots: int) -> None:
     """The loss runs once, with the last step; scope and claims say what was proved."""
     proposal = Revolve(slots).search(chain, 10**9)
     assert proposal.scope is Scope.SINGLE_TAPE
-    counts = run(chain, 10**9, Revolve(slots)).computations
+    counts = run(Revolve(slots), chain, 10**9).computations
     n = len(chain.stages)
     forwards = sum(counts[f"F{i}"] for i in range(1, n + 1))
     assert forwards == n + advances(n, slots)
@@ -205,14 +189,14 @@ def test_a_slot_costs_one_output() -> None:
 
 def test_a_thousand_stages_in_twenty_slots() -> None:
     """2747 advances (Griewank and Walther 2000), within the bytes of 20 slots."""
-    trace = run(equal(1000), 22)
+    trace = run(Revolve(), equal(1000), 22)
     assert trace.peak == 22
     assert trace.makespan == 1000 + 1000 + 2747
 
 
 def test_five_thousand_stages_need_no_recursion() -> None:
     """Recursive planners died on such chains in the field."""
-    trace = run(equal(5000), 100)
+    trace = run(Revolve(), equal(5000), 100)
     assert trace.computations["B1"] == 1
 
 
@@ -248,17 +232,14 @@ STAGE = Stage(output=2, forward=1, variants=(Variant(saved=1, backward=1),))
 )
 def test_other_chains_are_refused(chain: Chain, reason: str) -> None:
     """A count for equal stages says nothing of others; the first culprit is named."""
-    with pytest.raises(UnsupportedModelError, match=f"{reason}.*ChainDP"):
+    message = f"^Revolve takes chains of equal stages only: {reason}.*ChainDP"
+    with pytest.raises(UnsupportedModelError, match=message):
         Revolve().search(chain, 100)
 
 
 def test_graphs_and_missing_slots_are_refused() -> None:
     """A slot is a chain's state, and the initial one takes the first."""
-    mode = Mode(name="run", time=1, outputs=("v",))
-    graph = Graph(
-        values=(Value(name="v", size=1),), nodes=(Node(name="N", modes=(mode,)),)
-    )
     with pytest.raises(UnsupportedModelError, match="'graph' is a graph"):
-        Revolve().search(graph, 10)
-    with pytest.raises(InvalidBudgetError, match="slots is 0"):
+        Revolve().search(one_node(), 10)
+    with pytest.raises(InvalidSettingError, match="slots is 0"):
         Revolve(0)

@@ -11,8 +11,14 @@ from math import isqrt
 from ckschedule.costs.chain import Chain
 from ckschedule.result import Scope
 from ckschedule.simulation import Model, simulate
-from ckschedule.solvers.base import AbstractSolver, Progress, Proposal, as_chain
-from ckschedule.solvers.baselines.cutting import positive, write_segments
+from ckschedule.solvers.base import (
+    AbstractSolver,
+    Progress,
+    Proposal,
+    as_chain,
+    as_setting,
+)
+from ckschedule.solvers.baselines.cutting import write_segments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,16 +100,14 @@ class ChenBudget(AbstractSolver):
 
     Raises
     ------
-    ValueError
-        If one of them is below one.
+    InvalidSettingError
+        If one of them is no integer of at least one.
 
     Examples
     --------
-    >>> from ckschedule.catalog import uniform
-    >>> from ckschedule.simulation import simulate
-    >>> chain = uniform(stages=4, saved=1)
-    >>> schedule = ChenBudget().search(chain, 0).schedule
-    >>> simulate(chain, schedule).recomputations
+    >>> import ckschedule as ck
+    >>> chain = ck.catalog.uniform(stages=4, saved=1)
+    >>> ck.solve(chain, "90%", ChenBudget()).raise_for_status().recomputations
     {'F1': 1, 'F2': 1}
     """
 
@@ -112,7 +116,7 @@ class ChenBudget(AbstractSolver):
 
     def __post_init__(self) -> None:
         for name in ("rounds", "trials"):
-            value = positive(getattr(self, name), f"ChenBudget: {name}")
+            value = as_setting(getattr(self, name), f"ChenBudget: {name}", least=1)
             object.__setattr__(self, name, value)
 
     def search(

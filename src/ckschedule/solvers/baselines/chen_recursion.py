@@ -7,15 +7,15 @@ arXiv 1604.06174, section 4.3: g(n) = k + g(n / (k + 1)), so g(n) = k log_{k+1} 
 from collections import Counter
 from dataclasses import dataclass
 
-from ckschedule.result import Scope
-from ckschedule.simulation import Model
-from ckschedule.solvers.base import AbstractSolver, Progress, Proposal, as_chain
-from ckschedule.solvers.baselines.cutting import positive, spans, steps
-from ckschedule.solvers.baselines.emission import Emission
+from ckschedule.costs.chain import Chain
+from ckschedule.schedule import Schedule
+from ckschedule.solvers.base import AbstractConstruction, as_setting
+from ckschedule.solvers.baselines.cutting import spans, steps
+from ckschedule.solvers.emission import Emission
 
 
 @dataclass(frozen=True, slots=True)
-class ChenRecursion(AbstractSolver):
+class ChenRecursion(AbstractConstruction):
     """Cut into k + 1 parts, keep the k outputs between them, and do so in each part.
 
     Parts are equal up to one step, the longer ones first; they are reversed from the
@@ -31,15 +31,15 @@ class ChenRecursion(AbstractSolver):
 
     Raises
     ------
-    ValueError
-        If ``k`` is below one.
+    InvalidSettingError
+        If ``k`` is no integer of at least one.
 
     Examples
     --------
     >>> from ckschedule.catalog import uniform
     >>> from ckschedule.simulation import simulate
     >>> chain = uniform(stages=4, saved=1)
-    >>> schedule = ChenRecursion().search(chain, 0).schedule
+    >>> schedule = ChenRecursion().schedule(chain)
     >>> simulate(chain, schedule).recomputations
     {'F1': 2, 'F2': 1, 'F3': 1}
     """
@@ -47,19 +47,10 @@ class ChenRecursion(AbstractSolver):
     k: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", positive(self.k, "ChenRecursion: k"))
+        object.__setattr__(self, "k", as_setting(self.k, "ChenRecursion: k", least=1))
 
-    def search(
-        self, model: Model, budget: int, progress: Progress | None = None
-    ) -> Proposal:
-        """Return the schedule whatever the budget; O(n log n) operations.
-
-        Raises
-        ------
-        UnsupportedModelError
-            If the model is a graph.
-        """
-        chain = as_chain(model, self)
+    def schedule(self, chain: Chain) -> Schedule:
+        """Return the schedule; O(n log n) operations."""
         cells = spans(chain, (1,) * steps(chain))
         emission = Emission(chain)
         emission.plain(1, chain.frozen_prefix)
@@ -80,7 +71,7 @@ class ChenRecursion(AbstractSolver):
                 emission.plain(cells[begin][0], cells[start][0] - 1)
                 emission.keep(cells[start][0] - 1)
             pending.append((start, parts[-1]))
-        return Proposal(scope=Scope.CONSTRUCTION, schedule=emission.schedule())
+        return emission.schedule()
 
 
 def recursion_checkpoints(n: int, k: int = 1) -> int:
@@ -96,15 +87,16 @@ def recursion_checkpoints(n: int, k: int = 1) -> int:
 
     Raises
     ------
-    ValueError
-        If one of them is below one.
+    InvalidSettingError
+        If one of them is no integer of at least one.
 
     Examples
     --------
     >>> recursion_checkpoints(1024)
     10
     """
-    n, k = positive(n, "steps"), positive(k, "k")
+    n = as_setting(n, "recursion_checkpoints: n", least=1)
+    k = as_setting(k, "recursion_checkpoints: k", least=1)
     levels, reach = 0, 1
     while reach < n:
         levels, reach = levels + 1, reach * (k + 1)
@@ -124,8 +116,8 @@ def recursion_forwards(n: int, k: int = 1) -> int:
 
     Raises
     ------
-    ValueError
-        If one of them is below one.
+    InvalidSettingError
+        If one of them is no integer of at least one.
 
     Notes
     -----
@@ -136,8 +128,8 @@ def recursion_forwards(n: int, k: int = 1) -> int:
     >>> recursion_forwards(1024)
     6144
     """
-    total = positive(n, "steps")
-    k = positive(k, "k")
+    total = n = as_setting(n, "recursion_forwards: n", least=1)
+    k = as_setting(k, "recursion_forwards: k", least=1)
     level = Counter({n: 1})
     while any(length > 1 for length in level):
         below: Counter[int] = Counter()

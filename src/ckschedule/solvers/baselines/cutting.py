@@ -5,27 +5,11 @@ always belongs to the last segment, and a frozen prefix runs once, before the fi
 """
 
 from collections.abc import Sequence
-from operator import index
 
 from ckschedule.costs.chain import Chain
 from ckschedule.schedule import Schedule
-from ckschedule.solvers.baselines.emission import Emission
-
-
-def positive(value: int, what: str) -> int:
-    """Return a setting as an int of at least one.
-
-    Raises
-    ------
-    ValueError
-        If it is smaller; the message names the setting.
-    TypeError
-        If it is no integer.
-    """
-    number = index(value)
-    if number < 1:
-        raise ValueError(f"{what} is {number}; give at least 1")
-    return number
+from ckschedule.solvers.base import as_setting
+from ckschedule.solvers.emission import Emission
 
 
 def segments(n: int, size: int) -> tuple[int, ...]:
@@ -40,15 +24,15 @@ def segments(n: int, size: int) -> tuple[int, ...]:
 
     Raises
     ------
-    ValueError
-        If ``size`` is below one.
+    InvalidSettingError
+        If ``size`` is no integer of at least one.
 
     Examples
     --------
     >>> segments(24, 7)
     (7, 7, 7, 3)
     """
-    size = positive(size, "segment size")
+    size = as_setting(size, "segments: size", least=1)
     whole, rest = divmod(n, size)
     return (size,) * whole + (rest,) * (rest > 0)
 
@@ -68,15 +52,15 @@ def torch_segments(n: int, count: int) -> tuple[int, ...]:
 
     Raises
     ------
-    ValueError
-        If ``count`` is below one.
+    InvalidSettingError
+        If ``count`` is no integer of at least one.
 
     Examples
     --------
     >>> torch_segments(24, 5)
     (4, 4, 4, 4, 8)
     """
-    count = min(positive(count, "segment count"), n)
+    count = min(as_setting(count, "torch_segments: count", least=1), n)
     if count == 0:
         return ()
     size = n // count

@@ -6,11 +6,10 @@ the first variant of each stage; a graph raises `UnsupportedModelError`.
 
 from dataclasses import dataclass
 
-from ckschedule.result import Scope
-from ckschedule.simulation import Model
-from ckschedule.solvers.base import AbstractSolver, Progress, Proposal, as_chain
+from ckschedule.costs.chain import Chain
+from ckschedule.schedule import Schedule
+from ckschedule.solvers.base import AbstractConstruction, as_setting
 from ckschedule.solvers.baselines.cutting import (
-    positive,
     segments,
     steps,
     torch_segments,
@@ -19,7 +18,7 @@ from ckschedule.solvers.baselines.cutting import (
 
 
 @dataclass(frozen=True, slots=True)
-class StoreAll(AbstractSolver):
+class StoreAll(AbstractConstruction):
     """Record every stage in the forward pass and recompute nothing.
 
     Examples
@@ -27,22 +26,18 @@ class StoreAll(AbstractSolver):
     >>> from ckschedule.catalog import uniform
     >>> from ckschedule.simulation import simulate
     >>> chain = uniform(stages=4, saved=1)
-    >>> schedule = StoreAll().search(chain, 0).schedule
+    >>> schedule = StoreAll().schedule(chain)
     >>> simulate(chain, schedule).recomputations
     {}
     """
 
-    def search(
-        self, model: Model, budget: int, progress: Progress | None = None
-    ) -> Proposal:
-        """Return the schedule whatever the budget; O(stages)."""
-        chain = as_chain(model, self)
-        schedule = write_segments(chain, (steps(chain),) * (steps(chain) > 0))
-        return Proposal(scope=Scope.CONSTRUCTION, schedule=schedule)
+    def schedule(self, chain: Chain) -> Schedule:
+        """Return the schedule; O(stages)."""
+        return write_segments(chain, (steps(chain),) * (steps(chain) > 0))
 
 
 @dataclass(frozen=True, slots=True)
-class RecomputeAll(AbstractSolver):
+class RecomputeAll(AbstractConstruction):
     """Keep every stage's output and recompute every stage's saved tensors.
 
     "Checkpoint every block", the same as ``EveryNth(1)``. The last step's backward
@@ -53,22 +48,18 @@ class RecomputeAll(AbstractSolver):
     >>> from ckschedule.catalog import uniform
     >>> from ckschedule.simulation import simulate
     >>> chain = uniform(stages=4, saved=1)
-    >>> schedule = RecomputeAll().search(chain, 0).schedule
+    >>> schedule = RecomputeAll().schedule(chain)
     >>> simulate(chain, schedule).recomputations
     {'F1': 1, 'F2': 1, 'F3': 1}
     """
 
-    def search(
-        self, model: Model, budget: int, progress: Progress | None = None
-    ) -> Proposal:
-        """Return the schedule whatever the budget; O(stages)."""
-        chain = as_chain(model, self)
-        schedule = write_segments(chain, segments(steps(chain), 1))
-        return Proposal(scope=Scope.CONSTRUCTION, schedule=schedule)
+    def schedule(self, chain: Chain) -> Schedule:
+        """Return the schedule; O(stages)."""
+        return EveryNth(1).schedule(chain)
 
 
 @dataclass(frozen=True, slots=True)
-class EveryNth(AbstractSolver):
+class EveryNth(AbstractConstruction):
     """Keep the input of every n-th step and recompute segment by segment.
 
     Megatron-LM's recompute method "uniform". In the last segment nothing is
@@ -82,15 +73,15 @@ class EveryNth(AbstractSolver):
 
     Raises
     ------
-    ValueError
-        If ``n`` is below one.
+    InvalidSettingError
+        If ``n`` is no integer of at least one.
 
     Examples
     --------
     >>> from ckschedule.catalog import uniform
     >>> from ckschedule.simulation import simulate
     >>> chain = uniform(stages=4, saved=1)
-    >>> schedule = EveryNth(2).search(chain, 0).schedule
+    >>> schedule = EveryNth(2).schedule(chain)
     >>> simulate(chain, schedule).recomputations
     {'F1': 1, 'F2': 1}
     """
@@ -98,19 +89,15 @@ class EveryNth(AbstractSolver):
     n: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n", positive(self.n, "EveryNth: n"))
+        object.__setattr__(self, "n", as_setting(self.n, "EveryNth: n", least=1))
 
-    def search(
-        self, model: Model, budget: int, progress: Progress | None = None
-    ) -> Proposal:
-        """Return the schedule whatever the budget; O(stages)."""
-        chain = as_chain(model, self)
-        schedule = write_segments(chain, segments(steps(chain), self.n))
-        return Proposal(scope=Scope.CONSTRUCTION, schedule=schedule)
+    def schedule(self, chain: Chain) -> Schedule:
+        """Return the schedule; O(stages)."""
+        return write_segments(chain, segments(steps(chain), self.n))
 
 
 @dataclass(frozen=True, slots=True)
-class UniformSegments(AbstractSolver):
+class UniformSegments(AbstractConstruction):
     """Cut into a number of segments as torch's ``checkpoint_sequential`` does.
 
     Segments have ``steps // count`` steps; the last takes the remainder and is run
@@ -123,15 +110,15 @@ class UniformSegments(AbstractSolver):
 
     Raises
     ------
-    ValueError
-        If ``count`` is below one.
+    InvalidSettingError
+        If ``count`` is no integer of at least one.
 
     Examples
     --------
     >>> from ckschedule.catalog import uniform
     >>> from ckschedule.simulation import simulate
     >>> chain = uniform(stages=4, saved=1)
-    >>> schedule = UniformSegments(2).search(chain, 0).schedule
+    >>> schedule = UniformSegments(2).schedule(chain)
     >>> simulate(chain, schedule).recomputations
     {'F1': 1, 'F2': 1}
     """
@@ -139,20 +126,16 @@ class UniformSegments(AbstractSolver):
     count: int
 
     def __post_init__(self) -> None:
-        count = positive(self.count, "UniformSegments: count")
+        count = as_setting(self.count, "UniformSegments: count", least=1)
         object.__setattr__(self, "count", count)
 
-    def search(
-        self, model: Model, budget: int, progress: Progress | None = None
-    ) -> Proposal:
-        """Return the schedule whatever the budget; O(stages)."""
-        chain = as_chain(model, self)
-        schedule = write_segments(chain, torch_segments(steps(chain), self.count))
-        return Proposal(scope=Scope.CONSTRUCTION, schedule=schedule)
+    def schedule(self, chain: Chain) -> Schedule:
+        """Return the schedule; O(stages)."""
+        return write_segments(chain, torch_segments(steps(chain), self.count))
 
 
 @dataclass(frozen=True, slots=True)
-class FirstN(AbstractSolver):
+class FirstN(AbstractConstruction):
     """Recompute each of the first n steps on its own and store the others.
 
     Megatron-LM's recompute method "block". The last step is stored in any case.
@@ -164,15 +147,15 @@ class FirstN(AbstractSolver):
 
     Raises
     ------
-    ValueError
-        If ``n`` is below one.
+    InvalidSettingError
+        If ``n`` is no integer of at least one.
 
     Examples
     --------
     >>> from ckschedule.catalog import uniform
     >>> from ckschedule.simulation import simulate
     >>> chain = uniform(stages=4, saved=1)
-    >>> schedule = FirstN(1).search(chain, 0).schedule
+    >>> schedule = FirstN(1).schedule(chain)
     >>> simulate(chain, schedule).recomputations
     {'F1': 1}
     """
@@ -180,12 +163,8 @@ class FirstN(AbstractSolver):
     n: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n", positive(self.n, "FirstN: n"))
+        object.__setattr__(self, "n", as_setting(self.n, "FirstN: n", least=1))
 
-    def search(
-        self, model: Model, budget: int, progress: Progress | None = None
-    ) -> Proposal:
-        """Return the schedule whatever the budget; O(stages)."""
-        chain = as_chain(model, self)
-        schedule = write_segments(chain, segments(steps(chain), 1), recomputed=self.n)
-        return Proposal(scope=Scope.CONSTRUCTION, schedule=schedule)
+    def schedule(self, chain: Chain) -> Schedule:
+        """Return the schedule; O(stages)."""
+        return write_segments(chain, segments(steps(chain), 1), recomputed=self.n)

@@ -3,19 +3,14 @@
 from dataclasses import dataclass
 from math import isqrt
 
-from ckschedule.result import Scope
-from ckschedule.simulation import Model
-from ckschedule.solvers.base import AbstractSolver, Progress, Proposal, as_chain
-from ckschedule.solvers.baselines.cutting import (
-    positive,
-    segments,
-    steps,
-    write_segments,
-)
+from ckschedule.costs.chain import Chain
+from ckschedule.schedule import Schedule
+from ckschedule.solvers.base import AbstractConstruction, as_setting
+from ckschedule.solvers.baselines.cutting import segments, steps, write_segments
 
 
 @dataclass(frozen=True, slots=True)
-class SqrtSegments(AbstractSolver):
+class SqrtSegments(AbstractConstruction):
     """Cut into segments of ``sqrt(n x / (x + s))`` steps, rounded up.
 
     Here x and s are the means of output and saved bytes over the n steps. With s = 0
@@ -29,22 +24,13 @@ class SqrtSegments(AbstractSolver):
     >>> from ckschedule.catalog import uniform
     >>> from ckschedule.simulation import simulate
     >>> chain = uniform(stages=4, saved=1)
-    >>> schedule = SqrtSegments().search(chain, 0).schedule
+    >>> schedule = SqrtSegments().schedule(chain)
     >>> simulate(chain, schedule).recomputations
     {'F1': 1, 'F2': 1}
     """
 
-    def search(
-        self, model: Model, budget: int, progress: Progress | None = None
-    ) -> Proposal:
-        """Return the schedule whatever the budget; O(stages).
-
-        Raises
-        ------
-        UnsupportedModelError
-            If the model is a graph.
-        """
-        chain = as_chain(model, self)
+    def schedule(self, chain: Chain) -> Schedule:
+        """Return the schedule; O(stages)."""
         n = steps(chain)
         own = chain.stages[chain.frozen_prefix :]
         # Sums instead of means: the rule depends on their ratio only.
@@ -53,8 +39,7 @@ class SqrtSegments(AbstractSolver):
             sum(stage.output for stage in own),
             sum(stage.variants[0].saved for stage in own),
         )
-        schedule = write_segments(chain, segments(n, size))
-        return Proposal(scope=Scope.CONSTRUCTION, schedule=schedule)
+        return write_segments(chain, segments(n, size))
 
 
 def sqrt_segment(n: int, output: int, saved: int) -> int:
@@ -94,8 +79,8 @@ def sqrt_bound(n: int, output: int, saved: int, gradient: int) -> int:
 
     Raises
     ------
-    ValueError
-        If ``n`` is below one.
+    InvalidSettingError
+        If ``n`` is no integer of at least one.
 
     Notes
     -----
@@ -119,7 +104,7 @@ def sqrt_bound(n: int, output: int, saved: int, gradient: int) -> int:
     >>> sqrt_bound(100, 1, 0, 1)
     23
     """
-    positive(n, "sqrt_bound: n")
+    as_setting(n, "sqrt_bound: n", least=1)
     return _root_up(4 * n * output * (output + saved)) + output + saved + 2 * gradient
 
 

@@ -3,6 +3,7 @@
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -18,6 +19,12 @@ Ints = npt.NDArray[np.int64]
 
 POINT_BYTES: Final = 16
 """Bytes of one breakpoint: memory and cost."""
+
+LONG: Final = 100
+"""From this many stages on an interval is worth the work of more than one thread."""
+
+FEW: Final = 4
+"""With fewer intervals a thread than this, the last one to finish is waited for."""
 
 
 @dataclass(kw_only=True)
@@ -73,6 +80,10 @@ class FrontTables:
 
 _Batch: TypeAlias = tuple[Ints, Ints, Ints, Ints]
 """Starts and sizes of fronts, (2, k) by table and class, then their points."""
+
+_Share: TypeAlias = tuple[int, int, int, int]
+"""What one worker does of a length: the first class and the step from one to the next,
+then the number of its part of their cuts, and into how many parts those are divided."""
 
 
 class _Pool:
@@ -131,7 +142,8 @@ def solve_fronts(
     -----
     O(n^2) classes of intervals (fewer where stages repeat), each the merge of up to n
     pairs of fronts. Intervals of one length are independent and are shared out between
-    threads; the kernel holds no lock.
+    threads; where they are few and long, as in a chain of equal stages, each interval's
+    cuts are, and the threads' fronts are joined. The kernel holds no lock.
     """
     from ckschedule.solvers.chain_dp import kernel
 
@@ -145,18 +157,21 @@ def solve_fronts(
     scratch = [_Scratch.empty(1 << 14) for _ in range(workers)]
     columns = _columns(arrays)
 
-    def solve_share(length: int, worker: int, stride: int) -> list[_Batch]:
+    def solve_share(length: int, worker: int, share: _Share) -> list[_Batch]:
+        offset, stride, part, parts = share
         total = int(classes.starts[length + 1] - classes.starts[length])
-        share = len(range(worker, total, stride))
-        out_start, out_size = np.zeros((2, 2, share), np.int64)
+        many = len(range(offset, total, stride))
+        out_start, out_size = np.zeros((2, 2, many), np.int64)
         batches, done = [], 0
         mine = scratch[worker]
-        while done < share:
+        while done < many:
             upto, written = kernel.solve_length(
                 length,
-                worker,
+                offset,
                 stride,
                 done,
+                part,
+                parts,
                 cap,
                 classes.of,
                 classes.first,
@@ -193,14 +208,18 @@ def solve_fronts(
     with ThreadPoolExecutor(workers) as threads:
         for length in range(1, arrays.n + 1):
             total = int(classes.starts[length + 1] - classes.starts[length])
-            stride = min(workers, total)
-            shares = list(
-                threads.map(
-                    solve_share, [length] * stride, range(stride), [stride] * stride
-                )
+            shares = _shares(length, total, workers)
+            solved = list(
+                threads.map(solve_share, repeat(length), range(workers), shares)
             )
-            for worker, batches in enumerate(shares):
-                _store(batches, classes, length, worker, stride, pool, start, size)
+            if shares[0][-1] > 1:
+                # Each worker knows all classes by some of their cuts.
+                whole = _gather(solved[0])
+                for batches in solved[1:]:
+                    whole = kernel.join(whole, _gather(batches), cap)
+                shares, solved = shares[:1], [[whole]]
+            for (offset, stride, _, _), batches in zip(shares, solved, strict=True):
+                _store(batches, classes, length, offset, stride, pool, start, size)
             _mirror(arrays, classes, length, start, size)
             if progress is not None:
                 progress(length, arrays.n)
@@ -213,6 +232,14 @@ def solve_fronts(
         memory=pool.memory[: pool.used],
         cost=pool.cost[: pool.used],
     )
+
+
+def _shares(length: int, total: int, workers: int) -> list[_Share]:
+    """Return how the ``total`` classes of a length are shared out."""
+    if length >= LONG and total < FEW * workers:
+        return [(0, 1, part, workers) for part in range(workers)]
+    stride = min(workers, total)
+    return [(offset, stride, 0, 1) for offset in range(stride)]
 
 
 def _columns(arrays: ChainArrays) -> tuple[object, ...]:
@@ -236,7 +263,8 @@ def _columns(arrays: ChainArrays) -> tuple[object, ...]:
 
 
 def _set_shifts(arrays: ChainArrays, classes: IntervalClasses, shift: Ints) -> None:
-    # R(s, t) = x_{s-1} + A(s, t) unless stage s splits the tables; R(t+1, t) = A(t+1, t).
+    # R(s, t) = x_{s-1} + A(s, t) unless stage s splits the tables, and R(t+1, t) is
+    # A(t+1, t).
     lengths = np.repeat(
         np.arange(arrays.n + 1), np.diff(classes.starts[: arrays.n + 2])
     )
@@ -256,11 +284,25 @@ def _empty_intervals(
         size[:, c] = 1
 
 
+def _gather(batches: list[_Batch]) -> _Batch:
+    """Return one batch instead of several."""
+    ends = np.cumsum([len(memory) for _, _, memory, _ in batches])
+    begins, sizes, memory, cost = zip(*batches, strict=True)
+    return (
+        np.hstack(
+            [b + end - len(m) for b, end, m in zip(begins, ends, memory, strict=True)]
+        ),
+        np.hstack(sizes),
+        np.concatenate(memory),
+        np.concatenate(cost),
+    )
+
+
 def _store(
     batches: list[_Batch],
     classes: IntervalClasses,
     length: int,
-    worker: int,
+    offset: int,
     stride: int,
     pool: _Pool,
     start: Ints,
@@ -269,7 +311,7 @@ def _store(
     k = 0
     for begins, sizes, memory, cost in batches:
         many = sizes.shape[1]
-        these = classes.starts[length] + worker + stride * np.arange(k, k + many)
+        these = classes.starts[length] + offset + stride * np.arange(k, k + many)
         size[:, these] = sizes
         start[:, these] = pool.append(memory, cost) + begins
         k += many

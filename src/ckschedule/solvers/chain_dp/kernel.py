@@ -19,11 +19,13 @@ STRIDE: Final = 8
 """Breakpoints that are skipped at a time."""
 
 SPREAD: Final = 32
+"""Distance of the cuts that are tried first."""
+
 PAD: Final = 2 * STRIDE
 """Sentinels behind every stored front and before the working front."""
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+@numba.njit(cache=True, nogil=True)
 def _advance(memory, position, end):  # type: ignore[no-untyped-def]  # compiled
     """Return the last position, from ``position`` on, whose memory is below ``end``."""
     while True:
@@ -35,7 +37,7 @@ def _advance(memory, position, end):  # type: ignore[no-untyped-def]  # compiled
             return position
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+@numba.njit(cache=True, nogil=True)
 def _copy_below(memory, cost, first, top, at, spare_memory, spare_cost):  # type: ignore[no-untyped-def]  # compiled: numba infers the types
     """Copy the working points below ``at``, memory ascending; return their number."""
     if first < top and memory[first] == at:
@@ -46,7 +48,7 @@ def _copy_below(memory, cost, first, top, at, spare_memory, spare_cost):  # type
     return top - first
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+@numba.njit(cache=True, nogil=True)
 def _merge(size, scratch, limit, floor, right, left, extra):  # type: ignore[no-untyped-def]  # compiled: numba infers the types
     """Lower the working front by one candidate and return its new size.
 
@@ -54,7 +56,7 @@ def _merge(size, scratch, limit, floor, right, left, extra):  # type: ignore[no-
     ``right`` and ``left`` are (memory, cost, size, shift).
 
     The candidate at memory M costs ``extra + right(M - right_shift) + left(M -
-    left_shift)`` from M >= ``floor`` on; breakpoints at ``limit`` or beyond are dropped.
+    left_shift)`` from M >= ``floor`` on; breakpoints from ``limit`` on are dropped.
     The working front stands in ``memory[PAD : PAD + size]``, memory descending, and is
     written anew only from the first breakpoint on at which the candidate is cheaper.
     Stretches of STRIDE working points are skipped where the candidate's cost at the end
@@ -111,7 +113,7 @@ def _merge(size, scratch, limit, floor, right, left, extra):  # type: ignore[no-
         count += 1
         last = candidate
     while True:
-        # Everything below ``end`` is next; i, j and b stand where the last step left them.
+        # What is below ``end`` is next; i, j and b stand where the last step left them.
         end = min(memory[b - np.uint64(STRIDE)], limit)
         skip = False
         if candidate >= current:
@@ -186,7 +188,7 @@ def _merge(size, scratch, limit, floor, right, left, extra):  # type: ignore[no-
     return keep + count - PAD
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+@numba.njit(cache=True, nogil=True)
 def _front(tables, table, interval, shift):  # type: ignore[no-untyped-def]  # compiled
     """Return a stored front as (memory, cost, size, shift), moved by ``shift``."""
     start, size, own_shift, pool_memory, pool_cost = tables
@@ -199,12 +201,95 @@ def _front(tables, table, interval, shift):  # type: ignore[no-untyped-def]  # c
     )
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[misc]  # numba has no types
+@numba.njit(cache=True, nogil=True)
+def _nothing():  # type: ignore[no-untyped-def]  # compiled
+    """Return the front that costs nothing, as (memory, cost, size, shift).
+
+    With it, a candidate of one part is one of two parts.
+    """
+    memory = np.full(1 + PAD, UNBOUNDED, np.int64)
+    memory[0] = 0
+    return memory, np.zeros(1 + PAD, np.int64), 1, np.int64(0)
+
+
+@numba.njit(cache=True, nogil=True)
+def _guard(memory, cost):  # type: ignore[no-untyped-def]  # compiled
+    """Put sentinels that no candidate displaces before a working front."""
+    memory[:PAD] = UNBOUNDED
+    cost[:PAD] = -1
+
+
+@numba.njit(cache=True, nogil=True)
+def _emit(size, memory, cost, out_memory, out_cost, at):  # type: ignore[no-untyped-def]  # compiled
+    """Store a working front from ``at`` on, and return where the next one starts."""
+    for m in range(size):
+        out_memory[at + m] = memory[PAD + size - 1 - m]
+        out_cost[at + m] = cost[PAD + size - 1 - m]
+    out_memory[at + size : at + size + PAD] = UNBOUNDED
+    return at + size + PAD
+
+
+@numba.njit(cache=True, nogil=True)
+def join(one, other, cap):  # type: ignore[no-untyped-def]  # compiled
+    """Return the fronts of intervals of which either share has tried some candidates.
+
+    Parameters
+    ----------
+    one, other
+        (starts, sizes, memory, cost) of the same intervals, as `solve_length` writes
+        them: starts and sizes are (2, k).
+    cap
+        Bytes: no breakpoint lies beyond.
+
+    Returns
+    -------
+    tuple of arrays
+        The fronts in the same form. The minimum over all candidates is the minimum over
+        the shares, so that it does not matter who tried which.
+    """
+    room = len(one[2]) + len(other[2])
+    out_memory, out_cost = np.empty(room, np.int64), np.empty(room, np.int64)
+    starts, sizes = np.zeros_like(one[0]), np.zeros_like(one[1])
+    nothing = _nothing()
+    scratch = (
+        np.empty(room + 2 * PAD, np.int64),
+        np.empty(room + 2 * PAD, np.int64),
+        np.empty(room + 2 * PAD, np.int64),
+        np.empty(room + 2 * PAD, np.int64),
+    )
+    _guard(scratch[0], scratch[1])
+    written = 0
+    for k in range(starts.shape[1]):
+        for table in range(2):
+            size = 0
+            for share in (one, other):
+                start = share[0][table, k]
+                front = (
+                    share[2][start:],
+                    share[3][start:],
+                    share[1][table, k],
+                    np.int64(0),
+                )
+                size = _merge(
+                    size, scratch, cap + 1, np.int64(0), front, nothing, np.int64(0)
+                )
+            if size > 0:
+                starts[table, k] = written
+                sizes[table, k] = size
+                written = _emit(
+                    size, scratch[0], scratch[1], out_memory, out_cost, written
+                )
+    return starts, sizes, out_memory[:written].copy(), out_cost[:written].copy()
+
+
+@numba.njit(cache=True, nogil=True)
 def solve_length(
     length,
     offset,
     stride,
     begin,
+    part,
+    parts,
     cap,
     classes,
     first,
@@ -246,6 +331,8 @@ def solve_length(
         Stages in the intervals, at least 1.
     offset, stride, begin
         Classes ``starts[length] + offset + k * stride`` are solved for k >= ``begin``.
+    part, parts
+        Only every ``parts``-th cut is tried, from the ``part``-th on; see `join`.
     cap
         Bytes: breakpoints beyond are dropped.
     classes, first, starts
@@ -258,8 +345,8 @@ def solve_length(
     frozen ... plain_cost
         `ChainArrays`.
     out_memory, out_cost, out_start, out_size
-        Overwritten with the fronts, each followed by PAD sentinels, where in these arrays
-        each starts, and its size without sentinels; the last two by table and k.
+        Overwritten with the fronts, each followed by PAD sentinels, where in these
+        arrays each starts, and its size without sentinels; the last two by table and k.
     working_memory, working_cost, spare_memory, spare_cost
         Scratch.
 
@@ -269,14 +356,9 @@ def solve_length(
         (next k to solve, points written); k is short of the end when scratch or output
         ran out of room.
     """
-    # A candidate of one part is one of two parts, the second of which is this.
-    nothing_memory = np.full(1 + PAD, UNBOUNDED, np.int64)
-    nothing_memory[0] = 0
-    nothing = (nothing_memory, np.zeros(1 + PAD, np.int64), 1, np.int64(0))
+    nothing = _nothing()
     scratch = (working_memory, working_cost, spare_memory, spare_cost)
-    # Sentinels that no candidate displaces.
-    working_memory[:PAD] = UNBOUNDED
-    working_cost[:PAD] = -1
+    _guard(working_memory, working_cost)
     tables = (table_start, table_size, table_shift, pool_memory, pool_cost)
     floors = np.empty(len(x) + 1, np.int64)
     written = 0
@@ -322,15 +404,18 @@ def solve_length(
                 if q - 1 > s:
                     floor = max(floor, g[t] + held + x[q - 2] + plain_transient[q - 1])
                 floors[q] = floor
-            # Far cuts first, then those between: good cuts found early cut short the rest.
+            # Far cuts first, then those between: good cuts found early cut short the
+            # rest.
+            tried = 0
             step = SPREAD
             while step > 0:
                 every = step if step == SPREAD else 2 * step
-                for q in range(
-                    s + (SPREAD if step == SPREAD else step), last + 1, every
-                ):
+                for q in range(s + step, last + 1, every):
                     if floors[q] > cap:
                         break
+                    tried += 1
+                    if tried % parts != part:
+                        continue
                     later = parameters[t] - parameters[q - 1]
                     right = _front(tables, 1, classes[q, t], held)
                     left = _front(tables, table, classes[s, q - 1], later)
@@ -341,12 +426,10 @@ def solve_length(
                 step //= 2
             if written + size + PAD > len(out_memory):
                 return k, before
-            for m in range(size):
-                out_memory[written + m] = working_memory[PAD + size - 1 - m]
-                out_cost[written + m] = working_cost[PAD + size - 1 - m]
-            out_memory[written + size : written + size + PAD] = UNBOUNDED
             out_start[table, k] = written
             out_size[table, k] = size
-            written += size + PAD
+            written = _emit(
+                size, working_memory, working_cost, out_memory, out_cost, written
+            )
         k += 1
     return k, written

@@ -16,6 +16,7 @@ from ckschedule.solvers.base import (
     Progress,
     Proposal,
     as_chain,
+    as_setting,
 )
 from ckschedule.solvers.chain_dp.arrays import chain_arrays
 from ckschedule.solvers.chain_dp.fronts import FrontTables, solve_fronts
@@ -33,7 +34,12 @@ class ChainDP(AbstractFrontSolver):
     Attributes
     ----------
     memory_limit
-        Bytes that the fronts may take; past it `ResourceLimitError`.
+        Bytes that the fronts may take, zero or more; past it `ResourceLimitError`.
+
+    Raises
+    ------
+    InvalidSettingError
+        If ``memory_limit`` is no integer, or negative.
 
     Notes
     -----
@@ -46,6 +52,10 @@ class ChainDP(AbstractFrontSolver):
     """
 
     memory_limit: int = MEMORY_LIMIT
+
+    def __post_init__(self) -> None:
+        limit = as_setting(self.memory_limit, "ChainDP: memory_limit", least=0)
+        object.__setattr__(self, "memory_limit", limit)
 
     def search(
         self, model: Model, budget: int, progress: Progress | None = None

@@ -15,22 +15,16 @@ doi:10.1145/347837.347846.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import comb
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ckschedule.solvers.revolve.counts import check_slots, check_steps, repetitions
-
-ADVANCE: Final = 0
-"""Run steps plainly."""
-STORE: Final = 1
-"""Keep the current state."""
-REVERSE: Final = 2
-"""Record a step and run its backward."""
+from ckschedule.solvers.revolve.counts import as_counts, repetitions
+from ckschedule.solvers.revolve.rule import ADVANCE, REVERSE, STORE, split
 
 
 class Action(NamedTuple):
@@ -68,38 +62,19 @@ class RevolveArrays:
     stop: npt.NDArray[np.int64]
 
 
-def split(n: int, sweeps: int, row: Sequence[int], row_below: Sequence[int]) -> int:
-    """Return the first advance for n steps: the longest that is optimal.
-
-    The only rule of the schedule; the compiled kernel compiles this function. Reason in
-    `ckschedule.solvers.revolve.counts.first_advance`.
-
-    Parameters
-    ----------
-    n, sweeps
-        Steps, at least two, and their `repetitions` t with s slots.
-    row, row_below
-        beta(s, .) and beta(s - 1, .), index t.
-    """
-    return min(row[sweeps - 1], n - row_below[sweeps - 1])
-
-
 def revolve_actions(n: int, slots: int) -> Iterator[Action]:
     """Yield the actions of Revolve's schedule one by one.
 
     Parameters
     ----------
-    n
-        Steps, at least one.
-    slots
-        At least one, the initial state's included; more than n - 1 are not used.
+    n, slots
+        At least one each; slots count the initial state's, and those beyond n - 1 are
+        not used.
 
     Raises
     ------
-    InvalidModelError
-        If ``n`` is below one.
-    InvalidBudgetError
-        If ``slots`` is below one.
+    InvalidSettingError
+        If one of them is no integer of at least one.
 
     Notes
     -----
@@ -123,9 +98,8 @@ def _actions(n: int, slots: int, table: list[list[int]]) -> Iterator[Action]:
         left = slots - len(kept) + 1
         # A state one step before the end needs no slot: it is used at once.
         while left > 1 and end - top > 1:
-            row = table[left]
-            sweeps = bisect_left(row, end - top)
-            stop = top + split(end - top, sweeps, row, table[left - 1])
+            last = bisect_left(table[left], end - top) - 1
+            stop = top + split(end - top, table[left][last], table[left - 1][last])
             yield Action(ADVANCE, top, stop)
             top = stop
             if end - top == 1:
@@ -146,17 +120,14 @@ def revolve_arrays(n: int, slots: int) -> RevolveArrays:
 
     Parameters
     ----------
-    n
-        Steps, at least one.
-    slots
-        At least one, the initial state's included; more than n - 1 are not used.
+    n, slots
+        At least one each; slots count the initial state's, and those beyond n - 1 are
+        not used.
 
     Raises
     ------
-    InvalidModelError
-        If ``n`` is below one.
-    InvalidBudgetError
-        If ``slots`` is below one.
+    InvalidSettingError
+        If one of them is no integer of at least one.
 
     Notes
     -----
@@ -180,8 +151,8 @@ def _table(n: int, slots: int) -> tuple[int, list[list[int]]]:
     Fewer slots or steps than at the root never need more repetitions, except for one
     slot, whose row is not looked up beyond the root's t.
     """
-    n = check_steps(n)
-    slots = min(check_slots(slots), max(1, n - 1))
+    n, slots = as_counts(n, slots)
+    slots = min(slots, max(1, n - 1))
     sweeps = repetitions(n, slots) if slots > 1 else 0
     return slots, [
         [min(n, comb(s + t, t)) for t in range(sweeps + 1)] for s in range(slots + 1)

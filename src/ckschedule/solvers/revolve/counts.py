@@ -1,7 +1,8 @@
 """How often steps must run to reverse a uniform chain: closed forms and a recurrence.
 
-Slots count the one that holds the initial state. A slot holds a state; the state that
-a sweep has reached needs none, nor does the step that is being reversed.
+Throughout, n are the steps and s the slots, the one that holds the initial state
+included. A slot holds a state; the state that a sweep has reached needs none, nor does
+the step that is being reversed.
 
 References
 ----------
@@ -12,9 +13,9 @@ doi:10.1016/j.jocs.2024.102405.
 """
 
 from math import comb
-from operator import index
 
-from ckschedule.errors import InvalidBudgetError, InvalidModelError
+from ckschedule.solvers.base import as_setting
+from ckschedule.solvers.revolve.rule import split
 
 
 def beta(slots: int, sweeps: int) -> int:
@@ -23,25 +24,22 @@ def beta(slots: int, sweeps: int) -> int:
     Parameters
     ----------
     slots
-        s: at least one.
+        At least one.
     sweeps
         t: how often each step may be advanced, zero or more.
 
     Raises
     ------
-    InvalidBudgetError
-        If ``slots`` is below one.
-    ValueError
-        If ``sweeps`` is negative.
+    InvalidSettingError
+        If one of them is no such integer.
 
     Examples
     --------
     >>> beta(3, 2)
     10
     """
-    slots = check_slots(slots)
-    if sweeps < 0:
-        raise ValueError(f"sweeps is {sweeps}; give zero or more")
+    slots = as_setting(slots, "Revolve: slots", least=1)
+    sweeps = as_setting(sweeps, "Revolve: sweeps", least=0)
     return comb(slots + sweeps, slots)
 
 
@@ -52,23 +50,19 @@ def repetitions(n: int, slots: int) -> int:
 
     Parameters
     ----------
-    n
-        Steps, at least one.
-    slots
-        At least one.
+    n, slots
+        At least one each.
 
     Raises
     ------
-    InvalidModelError
-        If ``n`` is below one.
-    InvalidBudgetError
-        If ``slots`` is below one.
+    InvalidSettingError
+        If one of them is no integer of at least one.
 
     Notes
     -----
     Doubling, then bisection: O(log t) binomial coefficients.
     """
-    n, slots = check_steps(n), check_slots(slots)
+    n, slots = as_counts(n, slots)
     if n == 1:
         return 0
     low, high = 0, 1
@@ -91,24 +85,20 @@ def advances(n: int, slots: int) -> int:
 
     Parameters
     ----------
-    n
-        Steps, at least one.
-    slots
-        s, at least one; from n - 1 on, nothing is gained any more.
+    n, slots
+        At least one each; from n - 1 slots on, nothing is gained any more.
 
     Raises
     ------
-    InvalidModelError
-        If ``n`` is below one.
-    InvalidBudgetError
-        If ``slots`` is below one.
+    InvalidSettingError
+        If one of them is no integer of at least one.
 
     Examples
     --------
     >>> advances(1000, 20)
     2747
     """
-    n, slots = check_steps(n), check_slots(slots)
+    n, slots = as_counts(n, slots)
     t = repetitions(n, slots)
     return t * n - comb(slots + t, t - 1) if t else 0
 
@@ -116,34 +106,22 @@ def advances(n: int, slots: int) -> int:
 def first_advance(n: int, slots: int) -> int:
     """Return the longest first advance with which ``advances(n, slots)`` is reached.
 
+    Derived at `ckschedule.solvers.revolve.rule.split`.
+
     Parameters
     ----------
-    n
-        Steps, at least two.
-    slots
-        At least two: with one, all but the last step is advanced and nothing stored.
+    n, slots
+        At least two each: with one slot, all but the last step is advanced and nothing
+        stored.
 
     Raises
     ------
-    InvalidModelError
-        If ``n`` is below two.
-    InvalidBudgetError
-        If ``slots`` is below two.
-
-    Notes
-    -----
-    p(., s) is convex with slope t between beta(s, t - 1) and beta(s, t). The sum
-    ``i + p(i, s) + p(n - i, s - 1)`` is least where the slopes meet: i between
-    beta(s, t - 2) and beta(s, t - 1), and n - i between beta(s - 1, t - 1) and
-    beta(s - 1, t). The largest such i is `ckschedule.solvers.revolve.binomial.split`.
+    InvalidSettingError
+        If one of them is no integer of at least two.
     """
-    n, slots = check_steps(n), check_slots(slots)
-    if n < 2:
-        raise InvalidModelError(f"steps is {n}; a first advance needs at least 2")
-    if slots < 2:
-        raise InvalidBudgetError(f"slots is {slots}; a first advance needs at least 2")
+    n, slots = as_counts(n, slots, least=2)
     t = repetitions(n, slots)
-    return min(beta(slots, t - 1), n - beta(slots - 1, t - 1))
+    return split(n, beta(slots, t - 1), beta(slots - 1, t - 1))
 
 
 def mixed_forwards(n: int, slots: int) -> int:
@@ -161,17 +139,13 @@ def mixed_forwards(n: int, slots: int) -> int:
 
     Parameters
     ----------
-    n
-        Steps, at least one.
-    slots
-        s, at least one.
+    n, slots
+        At least one each.
 
     Raises
     ------
-    InvalidModelError
-        If ``n`` is below one.
-    InvalidBudgetError
-        If ``slots`` is below one.
+    InvalidSettingError
+        If one of them is no integer of at least one.
 
     Notes
     -----
@@ -184,25 +158,19 @@ def mixed_forwards(n: int, slots: int) -> int:
     """
     from ckschedule.solvers.revolve import kernel  # numba stays out of the import
 
-    n, slots = check_steps(n), check_slots(slots)
+    n, slots = as_counts(n, slots)
     if n <= slots + 1:
         return n
     return int(kernel.mixed(n, slots))
 
 
-def check_steps(n: int) -> int:
-    """Return a number of steps as an int of at least one."""
-    n = index(n)
-    if n < 1:
-        raise InvalidModelError(f"steps is {n}; a chain has at least 1")
-    return n
+def as_counts(n: int, slots: int, *, least: int = 1) -> tuple[int, int]:
+    """Return steps and slots as ints of at least ``least``.
 
-
-def check_slots(slots: int) -> int:
-    """Return a number of slots as an int of at least one."""
-    slots = index(slots)
-    if slots < 1:
-        raise InvalidBudgetError(
-            f"slots is {slots}; give at least 1, the one that holds the initial state"
-        )
-    return slots
+    Raises
+    ------
+    InvalidSettingError
+        If one of them is something else.
+    """
+    steps = as_setting(n, "Revolve: steps", least=least)
+    return steps, as_setting(slots, "Revolve: slots", least=least)

@@ -3,13 +3,13 @@
 import numba
 import numpy as np
 
-from ckschedule.solvers.revolve.binomial import ADVANCE, REVERSE, STORE, split
+from ckschedule.solvers.revolve.rule import ADVANCE, REVERSE, STORE, split
 
 _split = numba.njit(cache=True, nogil=True)(split)
 
 
 @numba.njit(cache=True, nogil=True)
-def revolve(n, slots, table, kind, start, stop):  # type: ignore[no-untyped-def]  # compiled: numba infers the types
+def revolve(n, slots, table, kind, start, stop):
     """Write the schedule and return the number of actions.
 
     Parameters
@@ -30,9 +30,10 @@ def revolve(n, slots, table, kind, start, stop):  # type: ignore[no-untyped-def]
         top = kept[used - 1]
         while used < slots and end - top > 1:
             left = slots - used + 1
-            row = table[left]
-            sweeps = np.searchsorted(row, end - top)
-            following = top + _split(end - top, sweeps, row, table[left - 1])
+            last = np.searchsorted(table[left], end - top) - 1
+            following = top + _split(
+                end - top, table[left, last], table[left - 1, last]
+            )
             kind[at], start[at], stop[at] = ADVANCE, top, following
             at += 1
             top = following
@@ -54,7 +55,7 @@ def revolve(n, slots, table, kind, start, stop):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def mixed(n, slots):  # type: ignore[no-untyped-def]  # compiled: numba infers the types
+def mixed(n, slots):
     """Return O(n, slots); the recurrence stands in `counts.mixed_forwards`."""
     below = np.empty(n + 1, np.int64)
     row = np.empty(n + 1, np.int64)

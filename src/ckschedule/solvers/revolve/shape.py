@@ -6,6 +6,7 @@ from typing import Final
 from ckschedule.costs.chain import Chain, Stage, Variant
 from ckschedule.errors import UnsupportedModelError
 
+_TAKES: Final = "Revolve takes chains of equal stages only"
 _REMEDY: Final = "use ChainDP, which takes any chain"
 
 
@@ -54,13 +55,13 @@ def uniform_shape(chain: Chain) -> Shape:
     for i, stage in enumerate(chain.stages, start=1):
         if len(stage.variants) != 1:
             raise UnsupportedModelError(
-                f"Revolve: stage {i} ({stage.name!r}) has {len(stage.variants)} "
+                f"{_TAKES}: stage {i} ({stage.name!r}) has {len(stage.variants)} "
                 f"variants, not 1; {_REMEDY}"
             )
         reference = chain.stages[0 if i < 3 else 1]
         for name, own, other in _differences(stage, reference, transient=i > 2):
             raise UnsupportedModelError(
-                f"Revolve: stage {i} ({stage.name!r}) has {name} {own}, but stage "
+                f"{_TAKES}: stage {i} ({stage.name!r}) has {name} {own}, but stage "
                 f"{reference.name!r} has {other}: not uniform; {_REMEDY}"
             )
     last = loss.variants[0]
@@ -75,7 +76,7 @@ def uniform_shape(chain: Chain) -> Shape:
     ):
         if own != other:
             raise UnsupportedModelError(
-                f"Revolve: the loss ({loss.name!r}) has {name} {own}, but must have "
+                f"{_TAKES}: the loss ({loss.name!r}) has {name} {own}, but must have "
                 f"{other}; {_REMEDY}"
             )
     stage = chain.stages[-1]

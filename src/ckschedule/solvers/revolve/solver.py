@@ -6,14 +6,17 @@ from ckschedule.costs.chain import Chain
 from ckschedule.result import Scope
 from ckschedule.schedule import Schedule
 from ckschedule.simulation import Model
-from ckschedule.solvers.base import AbstractSolver, Progress, Proposal, as_chain
-from ckschedule.solvers.baselines.emission import Emission
-from ckschedule.solvers.revolve.binomial import (
-    ADVANCE,
-    STORE,
-    revolve_actions,
+from ckschedule.solvers.base import (
+    AbstractSolver,
+    Progress,
+    Proposal,
+    as_chain,
+    as_setting,
 )
-from ckschedule.solvers.revolve.counts import advances, check_slots
+from ckschedule.solvers.emission import Emission
+from ckschedule.solvers.revolve.binomial import revolve_actions
+from ckschedule.solvers.revolve.counts import advances
+from ckschedule.solvers.revolve.rule import ADVANCE, STORE
 from ckschedule.solvers.revolve.shape import Shape, uniform_shape
 from ckschedule.solvers.revolve.slots import (
     least_peak,
@@ -41,8 +44,8 @@ class Revolve(AbstractSolver):
 
     Raises
     ------
-    InvalidBudgetError
-        If ``slots`` is below one.
+    InvalidSettingError
+        If ``slots`` is neither None nor an integer of at least one.
 
     References
     ----------
@@ -51,11 +54,9 @@ class Revolve(AbstractSolver):
 
     Examples
     --------
-    >>> from ckschedule.catalog import uniform
-    >>> from ckschedule.simulation import simulate
-    >>> chain = uniform(stages=4, saved=1)
-    >>> schedule = Revolve().search(chain, 7).schedule
-    >>> simulate(chain, schedule).recomputations
+    >>> import ckschedule as ck
+    >>> chain = ck.catalog.uniform(stages=4, saved=1)
+    >>> ck.solve(chain, 7, Revolve()).raise_for_status().recomputations
     {'F1': 2, 'F2': 1, 'F3': 1}
     """
 
@@ -63,7 +64,8 @@ class Revolve(AbstractSolver):
 
     def __post_init__(self) -> None:
         if self.slots is not None:
-            object.__setattr__(self, "slots", check_slots(self.slots))
+            slots = as_setting(self.slots, "Revolve: slots", least=1)
+            object.__setattr__(self, "slots", slots)
 
     def search(
         self, model: Model, budget: int, progress: Progress | None = None

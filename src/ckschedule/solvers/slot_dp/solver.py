@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isinf
 from typing import Final
 
 from ckschedule.costs.chain import Chain
 from ckschedule.costs.encoding import encode
+from ckschedule.errors import InvalidSettingError
 from ckschedule.result import Scope
 from ckschedule.schedule import from_codes
 from ckschedule.simulation import Model, measure
@@ -17,6 +18,8 @@ from ckschedule.solvers.base import (
     Progress,
     Proposal,
     as_chain,
+    as_real_setting,
+    as_setting,
 )
 from ckschedule.solvers.chain_dp.arrays import chain_arrays
 from ckschedule.solvers.slot_dp.bracket import Bracket, bracket_optimum
@@ -36,18 +39,23 @@ class SlotDP(AbstractFrontSolver):
     ----------
     gap
         Refine until (makespan - bound) / bound is no more; 0 asks for the least that
-        the limits allow. A ratio: hence a float.
+        the limits allow. A ratio: hence a float, finite.
     slots
-        Units in the budget on the first, coarsest grid.
+        Units in the budget on the first, coarsest grid, at least 1.
     memory_limit
-        Bytes that a grid may take. If the first would pass it: `ResourceLimitError`; if
-        a finer one would, the bracket at hand is returned.
+        Bytes that a grid may take, 0 or more. If the first would pass it:
+        `ResourceLimitError`; if a finer one would, the bracket at hand is returned.
     time_limit
-        Seconds: no finer grid is begun that would probably end later. What comes back
-        is a bracket in any case; with another limit, or on another machine, it may be
-        wider or narrower.
+        Seconds, 0 or more: no finer grid is begun that would probably end later. What
+        comes back is a bracket in any case; with another limit, or on another machine,
+        it may be wider or narrower.
     points
         Budgets of a `front`, at least 1.
+
+    Raises
+    ------
+    InvalidSettingError
+        If one of them is out of its range, or no number.
 
     Notes
     -----
@@ -62,16 +70,14 @@ class SlotDP(AbstractFrontSolver):
     points: int = 33
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.gap) and self.gap >= 0):
-            raise ValueError(f"gap is {self.gap}; give a ratio, zero or more")
-        if self.slots < 1:
-            raise ValueError(f"slots is {self.slots}; give at least 1")
-        if self.points < 1:
-            raise ValueError(f"points is {self.points}; give at least 1")
-        if not self.time_limit >= 0:
-            raise ValueError(
-                f"time_limit is {self.time_limit}; give seconds, 0 or more"
-            )
+        for name, least in (("slots", 1), ("memory_limit", 0), ("points", 1)):
+            number = as_setting(getattr(self, name), f"SlotDP: {name}", least=least)
+            object.__setattr__(self, name, number)
+        for name in ("gap", "time_limit"):
+            real = as_real_setting(getattr(self, name), f"SlotDP: {name}")
+            object.__setattr__(self, name, real)
+        if isinf(self.gap):
+            raise InvalidSettingError(f"SlotDP: gap is {self.gap}; give a finite ratio")
 
     def search(
         self, model: Model, budget: int, progress: Progress | None = None
