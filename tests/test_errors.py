@@ -1,5 +1,7 @@
 """The tree of errors is as it is drawn."""
 
+import copy
+import pickle
 import re
 
 import pytest
@@ -47,6 +49,16 @@ def test_an_invalid_schedule_carries_operation_and_cause() -> None:
     """For programs that point at the place."""
     error = InvalidScheduleError("operation 4: no", index=4, caused_by=2)
     assert (str(error), error.index, error.caused_by) == ("operation 4: no", 4, 2)
+
+
+def test_an_invalid_schedule_crosses_a_process_border() -> None:
+    """Workers send their errors pickled, notes included."""
+    error = InvalidScheduleError("operation 4: no", index=4, caused_by=2)
+    error.add_note("from worker 7")
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert type(again) is InvalidScheduleError
+        assert (str(again), again.index, again.caused_by) == (str(error), 4, 2)
+        assert again.__notes__ == ["from worker 7"]
 
 
 def test_the_cause_may_be_missing() -> None:

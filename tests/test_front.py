@@ -25,7 +25,13 @@ from ckschedule import (
     StaticMemory,
     simulate,
 )
-from ckschedule.errors import InvalidBudgetError, NoScheduleError, SolverFaultError
+from ckschedule.errors import (
+    InvalidBudgetError,
+    InvalidSettingError,
+    NoScheduleError,
+    SolverFaultError,
+)
+from ckschedule.result import gap
 from ckschedule.simulation import Model
 from ckschedule.solvers.base import (
     AbstractFrontSolver,
@@ -60,7 +66,8 @@ def test_points_rise_in_peak_and_fall_in_time(
         assert point.executions == trace.executions
         assert point.recomputations == sum(trace.recomputations.values())
         assert point.activation_peak == trace.activation_peak
-        assert point.overhead == point.makespan - chain.base_time
+        assert point.overhead == point.makespan - chain.base_time == trace.overhead
+        assert point.gap == gap(point.makespan, point.lower_bound)
         assert point.lower_bound <= point.makespan
 
 
@@ -273,3 +280,19 @@ def test_a_front_without_points_is_refused() -> None:
     """It would have no minimum."""
     with pytest.raises(NoScheduleError, match="no schedule, whatever the budget"):
         claimed([])
+
+
+def test_a_solver_of_single_budgets_gives_no_front() -> None:
+    """The message names every solver that does."""
+    with pytest.raises(
+        InvalidSettingError, match=r"StoreAll\(\) answers one"
+    ) as caught:
+        ck.pareto(CHAIN, ck.StoreAll())  # type: ignore[arg-type]  # the mistake
+    fit = {
+        name
+        for name, item in vars(ck).items()
+        if isinstance(item, type)
+        and issubclass(item, ck.AbstractFrontSolver)
+        and item is not ck.AbstractFrontSolver
+    }
+    assert {name for name in fit if name in str(caught.value)} == fit

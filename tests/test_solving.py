@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from math import inf
 
 import pytest
 
@@ -26,6 +27,7 @@ from ckschedule import (
     simulate,
 )
 from ckschedule.errors import InvalidBudgetError, NoScheduleError, SolverFaultError
+from ckschedule.result import gap
 from ckschedule.simulation import Model
 from ckschedule.solvers.base import Progress
 
@@ -270,6 +272,20 @@ def test_a_budget_may_be_written_in_any_way(budget: float | str) -> None:
 def test_a_percentage_is_of_the_store_all_peak() -> None:
     """Rounded down."""
     assert ck.solve(CHAIN, "99.9%").budget == TRACE.peak * 999 // 1000
+
+
+def test_a_bound_of_nothing_leaves_no_finite_gap() -> None:
+    """Unless nothing is what the schedule takes."""
+    assert (gap(0, 0), gap(5, 5), gap(5, 4), gap(5, 0)) == (0.0, 0.0, 0.25, inf)
+
+
+def test_a_chain_and_its_graph_give_one_overhead() -> None:
+    """Recorded forwards of 5 ticks where plain ones take 1: storing costs nothing."""
+    recorded = Variant(saved=1, backward=1, forward=5)
+    chain = Chain(input=1, stages=[Stage(output=1, forward=1, variants=[recorded])] * 3)
+    schedule = StoreAll().schedule(chain)
+    assert simulate(chain, schedule).overhead == 0
+    assert simulate(chain.to_graph(), schedule).overhead == 0
 
 
 def test_a_graph_has_no_store_all_peak() -> None:

@@ -17,6 +17,8 @@
 Misuse raises; an outcome such as "nothing fits" is a `Status`, not an exception.
 """
 
+from functools import partial
+
 
 class CkscheduleError(Exception):
     """Base of all errors raised by this package."""
@@ -31,7 +33,7 @@ class InvalidBudgetError(CkscheduleError, ValueError):
 
 
 class InvalidSettingError(CkscheduleError, ValueError):
-    """A solver's setting, or a number of steps or slots, that cannot be meant."""
+    """A setting, a number of steps or slots, or a solver that cannot be meant."""
 
 
 class InvalidScheduleError(CkscheduleError, ValueError):
@@ -51,6 +53,11 @@ class InvalidScheduleError(CkscheduleError, ValueError):
         super().__init__(message)
         self.index = index
         self.caused_by = caused_by
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Exceptions are rebuilt from positional arguments; the index is a keyword.
+        rebuild = partial(type(self), index=self.index, caused_by=self.caused_by)
+        return rebuild, self.args, self.__dict__
 
 
 class DocumentError(CkscheduleError, ValueError):

@@ -8,13 +8,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from ckschedule.budgets import budget_bytes
 from ckschedule.costs.encoding import encode
 from ckschedule.errors import NoScheduleError
-from ckschedule.result import Scope
+from ckschedule.result import Scope, gap, nothing_fits
 from ckschedule.schedule import Schedule, from_codes
 from ckschedule.simulation import Model, Trace, as_graph, simulate
-from ckschedule.solving import budget_bytes
-from ckschedule.units import Budget, format_bytes
+from ckschedule.units import Budget
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +67,14 @@ class ParetoPoint:
     def overhead(self) -> int:
         """Ticks beyond computing everything once."""
         return self.makespan - self.model.base_time
+
+    @property
+    def gap(self) -> float:
+        """How far it may lie above the optimum; see `ckschedule.result.gap`.
+
+        Zero at every point of an exact front.
+        """
+        return gap(self.makespan, self.lower_bound)
 
     @property
     def recomputations(self) -> int:
@@ -169,13 +177,13 @@ class ParetoFront:
         limit = budget_bytes(self.model, budget)
         position = bisect_right(self._peaks, limit)
         if position == 0:
-            least = self.minimum.peak
-            static = self.model.static.total
-            apart = f", of which {format_bytes(static)} are static" if static else ""
             raise NoScheduleError(
-                f"nothing fits within {format_bytes(limit)} among "
-                f"{self.scope.sentence}; the smallest budget that works is {least} "
-                f"bytes ({format_bytes(least)}){apart}"
+                nothing_fits(
+                    limit,
+                    self.scope,
+                    least=self.minimum.peak,
+                    static=self.model.static.total,
+                )
             )
         return self.points[position - 1]
 

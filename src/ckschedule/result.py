@@ -39,8 +39,8 @@ class Scope(StrEnum):
 _SENTENCES = {
     Scope.UNRESTRICTED: "all schedules that the simulator accepts",
     Scope.PERSISTENT: (
-        "persistent schedules: saved tensors stay until their own backward, and nothing "
-        "is computed from a kept output once it has been freed"
+        "persistent schedules: saved tensors stay until their own backward, and "
+        "nothing is computed from a kept output once it has been freed"
     ),
     Scope.SINGLE_TAPE: (
         "schedules that never hold the saved tensors of one stage across the "
@@ -107,19 +107,14 @@ class Result:
     @property
     def overhead(self) -> int | None:
         """Ticks beyond computing everything once."""
-        return (
-            None if self.trace is None else self.trace.makespan - self.model.base_time
-        )
+        return None if self.trace is None else self.trace.overhead
 
     @property
     def gap(self) -> float | None:
-        """(makespan - lower bound) / lower bound; 0.0 when they are equal."""
+        """How far it may lie above the optimum; see `ckschedule.result.gap`."""
         if self.trace is None or self.lower_bound is None:
             return None
-        excess = self.trace.makespan - self.lower_bound
-        if excess == 0:
-            return 0.0
-        return excess / self.lower_bound if self.lower_bound else float("inf")
+        return gap(self.trace.makespan, self.lower_bound)
 
     def raise_for_status(self) -> Trace:
         """Return the trace, or raise if there is no schedule.
@@ -137,6 +132,13 @@ class Result:
     @property
     def explanation(self) -> str:
         """The outcome and its scope in one sentence."""
+        if self.status is Status.INFEASIBLE:
+            return nothing_fits(
+                self.budget,
+                self.scope,
+                least=self.minimum_budget,
+                static=self.static,
+            )
         among = f"among {self.scope.sentence}"
         within = f"within {format_bytes(self.budget)}"
         if self.status is Status.OPTIMAL:
@@ -151,14 +153,46 @@ class Result:
                 f"feasible {within}, at most {above // 1000}.{above % 1000:03}% above "
                 f"the optimum {among}"
             )
-        if self.status is Status.UNKNOWN:
-            return f"no schedule found {within}, and no proof that there is none"
-        least = ""
-        if self.minimum_budget is not None:
-            least = (
-                f"; the smallest budget that works is {self.minimum_budget} bytes "
-                f"({format_bytes(self.minimum_budget)})"
-            )
-        if self.static:
-            least += f", of which {format_bytes(self.static)} are static"
-        return f"nothing fits {within} {among}{least}"
+        return f"no schedule found {within}, and no proof that there is none"
+
+
+def gap(makespan: int, bound: int) -> float:
+    """Return (makespan - bound) / bound, a ratio for people: hence a float.
+
+    Parameters
+    ----------
+    makespan, bound
+        Ticks: of a schedule, and what no schedule undercuts.
+
+    Returns
+    -------
+    float
+        0.0 if they are equal; infinity if only the bound is zero.
+    """
+    if makespan == bound:
+        return 0.0
+    return (makespan - bound) / bound if bound else float("inf")
+
+
+def nothing_fits(budget: int, scope: Scope, *, least: int | None, static: int) -> str:
+    """Return the sentence that no schedule of a scope keeps a budget.
+
+    Parameters
+    ----------
+    budget
+        Bytes, static bytes included.
+    scope
+        The schedules that the sentence is about.
+    least
+        The smallest budget that works, in bytes; None if not known.
+    static
+        Static bytes, which every budget includes.
+    """
+    words = f"nothing fits within {format_bytes(budget)} among {scope.sentence}"
+    if least is not None:
+        words += (
+            f"; the smallest budget that works is {least} bytes ({format_bytes(least)})"
+        )
+    if static:
+        words += f", of which {format_bytes(static)} are static"
+    return words

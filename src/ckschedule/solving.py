@@ -1,13 +1,12 @@
 """`solve`: one question, one checked answer."""
 
-from ckschedule.costs.chain import Chain
+from ckschedule.budgets import budget_bytes
 from ckschedule.errors import InvalidScheduleError, SolverFaultError
 from ckschedule.result import Result, Scope, Status
 from ckschedule.simulation import Model, Trace, simulate
 from ckschedule.solvers.auto import AutoSolver
 from ckschedule.solvers.base import AbstractSolver, Progress, Proposal
-from ckschedule.solvers.baselines import StoreAll
-from ckschedule.units import Budget, parse_budget
+from ckschedule.units import Budget
 
 
 def solve(
@@ -62,26 +61,6 @@ def solve(
     solver = AutoSolver() if solver is None else solver
     limit = budget_bytes(model, budget)
     return judge(model, limit, solver.search(model, limit, progress), solver)
-
-
-def budget_bytes(model: Model, budget: Budget) -> int:
-    """Return a budget in bytes; percentages are of the model's store-all peak.
-
-    Raises
-    ------
-    InvalidBudgetError
-        If it cannot be read, or is a percentage for a graph, which has no
-        store-everything schedule of its own.
-    """
-    relative = isinstance(budget, str) and budget.strip().endswith("%")
-    if relative and isinstance(model, Chain):
-        return parse_budget(budget, store_all=store_all(model).peak)
-    return parse_budget(budget)
-
-
-def store_all(chain: Chain) -> Trace:
-    """Return the simulation of storing everything and recomputing nothing."""
-    return simulate(chain, StoreAll().schedule(chain))
 
 
 def judge(

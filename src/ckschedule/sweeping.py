@@ -1,8 +1,11 @@
 """`pareto`: the whole trade-off of a model, from one run, every point simulated."""
 
+from typing import Final
+
 from ckschedule.costs.encoding import encode
 from ckschedule.errors import (
     InvalidScheduleError,
+    InvalidSettingError,
     NoScheduleError,
     SolverFaultError,
 )
@@ -10,6 +13,9 @@ from ckschedule.front import ParetoFront, ParetoPoint
 from ckschedule.simulation import Model, as_graph, measure
 from ckschedule.solvers.auto import AutoSolver
 from ckschedule.solvers.base import AbstractFrontSolver, PointProposal, Progress
+
+FRONT_SOLVERS: Final = "AutoSolver, ChainDP, SlotDP or Exhaustive"
+"""The solvers of this package that give fronts, for messages."""
 
 
 def pareto(
@@ -37,6 +43,8 @@ def pareto(
 
     Raises
     ------
+    InvalidSettingError
+        If the solver is no `AbstractFrontSolver`: baselines answer one budget only.
     UnsupportedModelError, ResourceLimitError
         As the solver says.
     NoScheduleError
@@ -53,6 +61,11 @@ def pareto(
     (7, 27)
     """
     solver = AutoSolver() if solver is None else solver
+    if not isinstance(solver, AbstractFrontSolver):
+        raise InvalidSettingError(
+            f"pareto: {solver!r} answers one budget at a time; choose a solver that "
+            f"gives fronts, {FRONT_SOLVERS}, or call solve"
+        )
     proposal = solver.front(model, progress)
     judged = [_judge(model, claim, proposal.solver) for claim in proposal.points]
     points: list[ParetoPoint] = []

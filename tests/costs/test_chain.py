@@ -12,7 +12,19 @@ import pytest
 from hypothesis import given
 from strategies import chains
 
-from ckschedule import Chain, Graph, Mode, Node, Stage, StaticMemory, Value, Variant
+from ckschedule import (
+    Chain,
+    Graph,
+    Mode,
+    Node,
+    RecomputeAll,
+    Stage,
+    StaticMemory,
+    StoreAll,
+    Value,
+    Variant,
+    simulate,
+)
 from ckschedule.costs.lowering import lower
 from ckschedule.errors import InvalidModelError
 from ckschedule.units import INT64_MAX
@@ -551,6 +563,7 @@ def test_the_graph_is_the_documented_one() -> None:
         targets=("p2", "p3"),
         kept=("p2", "p3"),
         static=StaticMemory(parameters=100),
+        reference_time=1 + (11 + 10) + (13 + 14),
         time_unit="step",
     )
 
@@ -569,6 +582,21 @@ def test_the_graph_is_lowered_once(chain: Chain) -> None:
     """Solvers, simulator and front ask for it again and again."""
     assert chain.to_graph() is chain.to_graph()
     assert chain.to_graph() == lower(chain)
+
+
+@given(chains())
+def test_a_chain_and_its_graph_have_one_base_time(chain: Chain) -> None:
+    """Or the overhead of a schedule would depend on which of them was given."""
+    assert chain.to_graph().base_time == chain.base_time
+
+
+@given(chains())
+def test_no_construction_exceeds_the_worst_of_a_chain(chain: Chain) -> None:
+    """In bytes or in ticks; solvers rely on both."""
+    for solver in (StoreAll(), RecomputeAll()):
+        trace = simulate(chain, solver.schedule(chain))
+        assert trace.peak <= chain.worst_peak
+        assert trace.makespan <= chain.worst_makespan
 
 
 @given(chains())

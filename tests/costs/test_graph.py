@@ -242,6 +242,34 @@ def test_the_base_time_takes_the_fastest_modes() -> None:
     assert graph.base_time == 4
 
 
+def test_overheads_may_be_measured_against_another_time() -> None:
+    """Only a time that differs is kept: others follow the nodes."""
+    assert replace(GRAPH, reference_time=7).base_time == 7
+    assert replace(GRAPH, reference_time=2) == GRAPH
+    with pytest.raises(InvalidModelError, match="reference_time is -1"):
+        replace(GRAPH, reference_time=-1)
+
+
+@pytest.mark.parametrize("part", ["outputs", "needs", "consumes"])
+def test_a_bare_string_is_no_sequence_of_names(part: str) -> None:
+    """It would become its letters: 'x1' the values 'x' and '1'."""
+    with pytest.raises(
+        InvalidModelError, match=rf"mode 'run': {part} is 'x1', one name; .*\('x1',\)"
+    ):
+        Mode(name="run", time=1, **{part: "x1"})  # type: ignore[arg-type]  # the test
+    with pytest.raises(InvalidModelError, match=f"{part} is 3; give a sequence"):
+        Mode(name="run", time=1, **{part: 3})  # type: ignore[arg-type]  # the test
+
+
+@pytest.mark.parametrize("part", ["inputs", "unpinned", "targets", "kept"])
+def test_a_graph_takes_no_bare_string_for_names(part: str) -> None:
+    """Nor does a value that holds others."""
+    with pytest.raises(InvalidModelError, match=f"graph: {part} is 'a', one name"):
+        replace(GRAPH, **{part: "a"})  # type: ignore[arg-type]  # the test
+    with pytest.raises(InvalidModelError, match="value 'c': holds is 'ab', one name"):
+        Value(name="c", size=1, holds="ab")  # type: ignore[arg-type]  # the test
+
+
 def test_producers_are_all_nodes_that_can_yield_a_value() -> None:
     """Each once, however many of its modes do."""
     both = Node(

@@ -80,6 +80,15 @@ def test_times_may_be_left_out(chain: Chain) -> None:
         check_fits(chain, with_stage(slower, 0, output=3), times=False)
 
 
+def test_the_time_that_overheads_refer_to_may_be_left_out(chain: Chain) -> None:
+    """A graph records it where recorded forwards take longer than plain ones."""
+    recorded = replace(chain.stages[1].variants[0], forward=9)
+    slower = with_stage(chain, 1, variants=(recorded,)).to_graph()
+    check_fits(chain.to_graph(), slower, times=False)
+    with pytest.raises(DocumentError, match="time"):
+        check_fits(chain.to_graph(), slower)
+
+
 def test_graphs_differ_by_value_or_node(chain: Chain) -> None:
     """A result records the graph."""
     graph = chain.to_graph()

@@ -310,7 +310,7 @@ junk = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_any_change_of_a_document_is_read_or_refused(
     make_front: Callable[[Chain], ParetoFront], data: st.DataObject
@@ -339,7 +339,7 @@ def test_any_change_of_a_document_is_read_or_refused(
         from_json(json.dumps(tree))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_any_bytes_are_read_or_refused(data: st.DataObject) -> None:
     """A document with bytes changed, dropped or put in."""

@@ -74,7 +74,7 @@ def chains(draw: st.DrawFn) -> Chain:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(chains())
 def test_a_chain_comes_back_equal(chain: Chain) -> None:
     """All defaults are written out: no other version can resolve them anew."""
@@ -83,7 +83,7 @@ def test_a_chain_comes_back_equal(chain: Chain) -> None:
     assert to_json(chain) == text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(chains())
 def test_a_graph_comes_back_equal(chain: Chain) -> None:
     """Graphs of chains use every field: modes, holds, consumes, kept values."""
@@ -106,7 +106,7 @@ def test_a_graph_with_unpinned_inputs_comes_back_equal() -> None:
     assert from_json(to_json(graph)) == graph
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.builds(Compute, names, names) | st.builds(Free, names), max_size=20))
 def test_a_schedule_comes_back_equal(operations: list[Compute | Free]) -> None:
     """Whatever its operations are called, and whether or not it is legal."""
@@ -114,7 +114,7 @@ def test_a_schedule_comes_back_equal(operations: list[Compute | Free]) -> None:
     assert from_json(to_json(schedule)) == schedule
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(chains().filter(lambda c: c.frozen_prefix == 0))
 def test_a_front_comes_back_equal(make_front: MakeFront, chain: Chain) -> None:
     """Its points are simulated again, and every number agrees."""

@@ -68,7 +68,7 @@ def dags(draw: st.DrawFn) -> ForwardDag:
     return ForwardDag(layers=draw(st.permutations(layers)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(dags())
 def test_nothing_is_lost(dag: ForwardDag) -> None:
     """Times add up, and every storage is an output or saved, once."""
@@ -87,7 +87,7 @@ def test_nothing_is_lost(dag: ForwardDag) -> None:
     assert grads == chain.static.parameters
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(dags())
 def test_cuts_stand_where_every_path_passes(dag: ForwardDag) -> None:
     """networkx, asked layer by layer: no path from source to sink without it."""
@@ -113,7 +113,7 @@ def test_cuts_stand_where_every_path_passes(dag: ForwardDag) -> None:
     assert set(stages[-1].split("+")) == sinks
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(dags())
 def test_transients_lie_between_what_stays_and_everything(dag: ForwardDag) -> None:
     """A plain forward holds at least its output and at most what it computes."""
@@ -123,7 +123,7 @@ def test_transients_lie_between_what_stays_and_everything(dag: ForwardDag) -> No
         assert stage.output <= stage.transient <= everything
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(dags())
 def test_a_backward_transient_is_the_most_that_lives(dag: ForwardDag) -> None:
     """Every level anew, from what has been computed and what has not.

@@ -157,7 +157,7 @@ def test_a_line_that_cannot_be_read_is_named(
         read_pipedream(write(text))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_any_change_of_a_profile_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,6 +30,7 @@ from ckschedule import (
     Variant,
 )
 from ckschedule.errors import UnsupportedModelError
+from ckschedule.result import gap
 
 COARSE = SlotDP(gap=1.0, slots=3, time_limit=0)
 """A few units of memory and no refinement: its bracket is as wide as it gets."""
@@ -171,12 +173,35 @@ def test_where_exact_fronts_grow_too_long_the_front_is_bracketed() -> None:
     assert front.solver == repr(COARSE)
 
 
+def test_a_bracket_of_sixty_stages_says_how_wide_it_is() -> None:
+    """64 KiB hold no exact fronts of sixty unlike stages."""
+    numbers = np.random.default_rng(60).integers(1, 1000, (60, 4)).tolist()
+    chain = Chain(
+        input=9,
+        stages=[
+            Stage(output=x, forward=f, variants=[Variant(saved=s, backward=b)])
+            for x, f, s, b in numbers
+        ],
+    )
+    bracket = SlotDP(time_limit=1.0)
+    auto = AutoSolver(exact=ChainDP(memory_limit=1 << 16), bracket=bracket)
+    result = ck.solve(chain, "40%", auto)
+    assert result.solver == repr(bracket)
+    assert result.lower_bound is not None
+    assert result.makespan is not None
+    assert result.gap == gap(result.makespan, result.lower_bound)
+    front = ck.pareto(chain, auto)
+    assert front.solver == repr(bracket)
+    assert all(point.gap >= 0.0 for point in front)
+
+
 def test_a_graph_beyond_the_oracle_is_refused_with_the_way_out() -> None:
     """There is no second solver for graphs yet."""
     auto = AutoSolver(oracle=Exhaustive(max_states=3))
     graph = ck.catalog.uniform(stages=4).to_graph()
-    with pytest.raises(UnsupportedModelError, match="coarsen it to a chain"):
+    with pytest.raises(UnsupportedModelError, match="coarsen it to a chain") as caught:
         ck.solve(graph, 7, auto)
+    assert "max_states" in str(caught.value)
 
 
 @settings(max_examples=60)

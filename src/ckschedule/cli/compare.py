@@ -5,6 +5,7 @@ from typing import Any
 
 import typer
 
+from ckschedule.budgets import budget_bytes, store_all
 from ckschedule.cli.models import ModelArgument, takes_model
 from ckschedule.cli.options import Budget, Json
 from ckschedule.cli.output import console, emit_json
@@ -23,7 +24,6 @@ from ckschedule.errors import NoScheduleError, UnsupportedModelError
 from ckschedule.front import ParetoFront, ParetoPoint
 from ckschedule.simulation import Model, Trace
 from ckschedule.solvers.base import AbstractSolver
-from ckschedule.solving import budget_bytes, store_all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ckschedule.budgets import budget_bytes, store_all
 from ckschedule.cli.models import ModelArgument, takes_model
 from ckschedule.cli.options import Json, Out, Show
 from ckschedule.cli.output import check_writable, console, emit_json
@@ -23,7 +24,6 @@ from ckschedule.cli.summary import (
 from ckschedule.costs.chain import Chain
 from ckschedule.front import ParetoFront
 from ckschedule.simulation import Model
-from ckschedule.solving import budget_bytes, store_all
 
 _log = logging.getLogger(__name__)
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from ckschedule.budgets import store_all
 from ckschedule.costs.chain import Chain
 from ckschedule.errors import NoScheduleError
 from ckschedule.front import ParetoFront, ParetoPoint
-from ckschedule.solving import store_all
 
 _SHARES: Final = (80, 70, 60, 50, 40, 30)
 """Budgets to show, in percent of the store-all peak."""

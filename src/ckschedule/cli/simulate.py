@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from ckschedule.budgets import budget_bytes
 from ckschedule.cli.models import ModelArgument
 from ckschedule.cli.options import Json, Show
 from ckschedule.cli.output import console, emit_json
@@ -15,7 +16,6 @@ from ckschedule.front import ParetoFront
 from ckschedule.result import Result
 from ckschedule.schedule import Schedule
 from ckschedule.simulation import Model, Trace, simulate
-from ckschedule.solving import budget_bytes
 
 _TOP: Final = 10
 """Stages to name of those that are recomputed."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from rich import box
 from rich.table import Table
 
+from ckschedule.budgets import store_all
 from ckschedule.cli.selection import Row
 from ckschedule.cli.summary import exactly, percent
 from ckschedule.costs.chain import Chain
@@ -13,7 +14,6 @@ from ckschedule.front import ParetoFront
 from ckschedule.operations import Compute
 from ckschedule.plotting.scales import byte_scale, time_scale
 from ckschedule.simulation import Model, Trace
-from ckschedule.solving import store_all
 from ckschedule.units import format_bytes, format_time
 
 _STATIC = ("parameters", "gradients", "optimizer", "buffers")

@@ -172,7 +172,8 @@ class Chain:
         check_unique((stage.name for stage in sequence), "stage name")
         object.__setattr__(self, "stages", tuple(sequence[:-1]))
         object.__setattr__(self, "loss", sequence[-1])
-        self._check_sums()
+        check_total(self.worst_peak, "the sum of the chain's bytes")
+        check_total(self.worst_makespan, "the worst makespan of the chain")
 
     @cached_property
     def sequence(self) -> tuple[Stage, ...]:
@@ -209,6 +210,38 @@ class Chain:
             for stage in self.sequence
         )
 
+    @cached_property
+    def worst_makespan(self) -> int:
+        """Ticks that no persistent schedule exceeds.
+
+        Each backward runs once, and forward i of n at most n - i + 1 times.
+        """
+        n = len(self.sequence)
+        ticks = 0
+        for i, stage in enumerate(self.sequence):
+            forward = max([stage.forward, *(v.forward or 0 for v in stage.variants)])
+            ticks += forward * (n - i)
+            ticks += max((v.backward for v in stage.variants), default=0)
+        return ticks
+
+    @cached_property
+    def worst_peak(self) -> int:
+        """Bytes that no schedule exceeds: all values and the largest transient."""
+        size = self.input * 2 + self.static.total
+        for stage in self.sequence:
+            size += stage.output + (stage.gradient or 0) + stage.parameter_gradient
+            size += sum(v.saved for v in stage.variants)
+        return size + max(
+            max(
+                [
+                    s.transient or 0,
+                    *(v.forward_transient or 0 for v in s.variants),
+                    *(v.backward_transient or 0 for v in s.variants),
+                ]
+            )
+            for s in self.sequence
+        )
+
     def to_graph(self) -> Graph:
         """Return the chain as a graph, the same object on every call.
 
@@ -241,30 +274,6 @@ class Chain:
                 "the input needs a gradient, but the first stage has no backward; give "
                 "it a variant"
             )
-
-    def _check_sums(self) -> None:
-        n = len(self.sequence)
-        size = self.input * 2 + self.static.total
-        time = 0
-        for i, stage in enumerate(self.sequence):
-            size += stage.output + (stage.gradient or 0) + stage.parameter_gradient
-            size += sum(v.saved for v in stage.variants)
-            forward = max([stage.forward, *(v.forward or 0 for v in stage.variants)])
-            # A persistent schedule runs forward i at most n - i + 1 times.
-            time += forward * (n - i)
-            time += max((v.backward for v in stage.variants), default=0)
-        size += max(
-            max(
-                [
-                    s.transient or 0,
-                    *(v.forward_transient or 0 for v in s.variants),
-                    *(v.backward_transient or 0 for v in s.variants),
-                ]
-            )
-            for s in self.sequence
-        )
-        check_total(size, "the sum of the chain's bytes")
-        check_total(time, "the worst makespan of the chain")
 
 
 def _resolve(stage: Stage, upstream: int, where: str) -> Stage:

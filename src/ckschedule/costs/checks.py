@@ -73,6 +73,27 @@ def as_name(value: Any, what: str) -> str:
     return value
 
 
+def as_names(value: Any, what: str) -> tuple[str, ...]:
+    """Return a sequence of names as a tuple.
+
+    Raises
+    ------
+    InvalidModelError
+        If it is a bare string, which would fall apart into its characters, or no
+        sequence at all.
+    """
+    if isinstance(value, (str, bytes)):
+        raise InvalidModelError(
+            f"{what} is {value!r}, one name; give a sequence: ({value!r},)"
+        )
+    try:
+        return tuple(value)
+    except TypeError:
+        raise InvalidModelError(
+            f"{what} is {value!r}; give a sequence of names"
+        ) from None
+
+
 def check_time_unit(value: Any, what: str) -> None:
     """Refuse a time unit that is not one of `TIME_UNITS`."""
     if value not in TIME_UNITS:

@@ -7,13 +7,15 @@ per mode or value are stored flat: those of entry k are ``items[start[k]:start[k
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ckschedule.costs.graph import Graph, Mode
 
-Ints = npt.NDArray[np.int64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+"""Integers as kernels take them."""
 
 
 @dataclass(frozen=True, kw_only=True)

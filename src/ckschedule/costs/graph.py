@@ -12,6 +12,7 @@ from ckschedule.costs.checks import (
     as_count,
     as_flag,
     as_name,
+    as_names,
     check_time_unit,
     check_total,
     check_unique,
@@ -44,7 +45,8 @@ class Value:
         as_name(self.name, "value name")
         size = as_count(self.size, f"value {self.name!r}: size")
         object.__setattr__(self, "size", size)
-        object.__setattr__(self, "holds", tuple(self.holds))
+        holds = as_names(self.holds, f"value {self.name!r}: holds")
+        object.__setattr__(self, "holds", holds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +82,7 @@ class Mode:
         time = as_count(self.time, f"mode {self.name!r}: time")
         object.__setattr__(self, "time", time)
         for part in ("outputs", "needs", "consumes"):
-            names = tuple(getattr(self, part))
+            names = as_names(getattr(self, part), f"mode {self.name!r}: {part}")
             check_unique(names, f"mode {self.name!r}: {part} entry")
             object.__setattr__(self, part, names)
         if self.transient is not None:
@@ -141,6 +143,11 @@ class Graph:
         Values that stay to the end once produced, such as parameter gradients.
     static
         Bytes that lie there throughout.
+    reference_time
+        Ticks that overheads are measured against, where that is not the time of
+        computing every node once in its fastest mode, as in the graph of a chain whose
+        plain forwards are faster than its recorded ones. None means that time, and that
+        time becomes None, so that it follows the nodes under `dataclasses.replace`.
     time_unit
         What one tick is.
     name
@@ -161,13 +168,17 @@ class Graph:
     targets: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     static: StaticMemory = field(default_factory=StaticMemory)
+    reference_time: int | None = None
     time_unit: TimeUnit = "ns"
     name: str = "graph"
 
     def __post_init__(self) -> None:
-        for part in ("values", "nodes", "inputs", "unpinned", "targets", "kept"):
-            object.__setattr__(self, part, tuple(getattr(self, part)))
         as_name(self.name, "graph name")
+        for part in ("values", "nodes"):
+            object.__setattr__(self, part, tuple(getattr(self, part)))
+        for part in ("inputs", "unpinned", "targets", "kept"):
+            names = as_names(getattr(self, part), f"graph: {part}")
+            object.__setattr__(self, part, names)
         check_time_unit(self.time_unit, "graph: time_unit")
         check_unique((value.name for value in self.values), "value")
         check_unique((node.name for node in self.nodes), "node")
@@ -191,6 +202,10 @@ class Graph:
             sum(max(mode.time for mode in node.modes) for node in resolved),
             "the time of computing every node once",
         )
+        if self.reference_time is not None:
+            ticks = as_count(self.reference_time, "graph: reference_time")
+            given = None if ticks == self._fastest_time else ticks
+            object.__setattr__(self, "reference_time", given)
 
     @cached_property
     def value_index(self) -> dict[str, int]:
@@ -198,13 +213,14 @@ class Graph:
         return {value.name: i for i, value in enumerate(self.values)}
 
     @cached_property
-    def node_index(self) -> dict[str, int]:
-        """Position of each node by name."""
-        return {node.name: i for i, node in enumerate(self.nodes)}
+    def base_time(self) -> int:
+        """Ticks that overheads are measured against: `reference_time`, resolved."""
+        if self.reference_time is not None:
+            return self.reference_time
+        return self._fastest_time
 
     @cached_property
-    def base_time(self) -> int:
-        """Ticks of computing every node once, each in its fastest mode."""
+    def _fastest_time(self) -> int:
         return sum(min(mode.time for mode in node.modes) for node in self.nodes)
 
     @cached_property

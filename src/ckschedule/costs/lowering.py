@@ -64,6 +64,7 @@ def lower(chain: Chain) -> Graph:
         targets=tuple(kept),
         kept=tuple(kept),
         static=chain.static,
+        reference_time=chain.base_time,
         time_unit=chain.time_unit,
     )
 

@@ -84,6 +84,7 @@ def write_graph(graph: Graph) -> wire.GraphWire:
         kind="graph",
         name=graph.name,
         time_unit=graph.time_unit,
+        base_time=graph.base_time,
         static=_write_static(graph.static),
         values=[
             wire.ValueWire(name=value.name, size=value.size, holds=list(value.holds))
@@ -116,6 +117,7 @@ def read_graph(body: wire.GraphWire) -> Graph:
         return Graph(
             name=body.name,
             time_unit=body.time_unit,
+            reference_time=body.base_time,
             static=_read_static(body.static),
             values=tuple(
                 Value(name=value.name, size=value.size, holds=tuple(value.holds))

@@ -12,7 +12,9 @@ from ckschedule.simulation import Model, as_graph
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_TIMES: Final = frozenset({"time", "forward", "backward", "time_unit"})
+_TIMES: Final = frozenset(
+    {"time", "forward", "backward", "time_unit", "reference_time"}
+)
 _PLURALS: Final = {
     "stages": "stage",
     "variants": "variant",

@@ -103,11 +103,12 @@ class NodeWire(Wire):
 
 
 class GraphWire(Wire):
-    """`Graph`."""
+    """`Graph`; ``base_time`` is its reference time, resolved."""
 
     kind: Literal["graph"]
     name: Name
     time_unit: TimeUnit
+    base_time: Count
     static: StaticWire
     values: Items[ValueWire]
     nodes: Items[NodeWire]

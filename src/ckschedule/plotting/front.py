@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from ckschedule.budgets import budget_bytes, store_all
 from ckschedule.costs.chain import Chain
 from ckschedule.errors import NoScheduleError
 from ckschedule.plotting.backend import new_axes
 from ckschedule.plotting.ceiling import ceiling
 from ckschedule.plotting.scales import Scale, byte_scale, time_scale
-from ckschedule.solving import budget_bytes, store_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

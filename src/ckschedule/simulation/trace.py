@@ -43,6 +43,11 @@ class Trace:
     computations: dict[str, int] = field(compare=False, repr=False)
 
     @property
+    def overhead(self) -> int:
+        """Ticks beyond computing everything once, `Graph.base_time`."""
+        return self.makespan - self.graph.base_time
+
+    @property
     def activation_peak(self) -> int:
         """The peak without the static bytes."""
         return self.peak - self.graph.static.total

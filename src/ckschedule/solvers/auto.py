@@ -76,6 +76,7 @@ class AutoSolver(AbstractFrontSolver):
             return self.bracket
         raise UnsupportedModelError(
             f"graph {model.name!r} has {len(model.nodes)} nodes, too many for "
-            f"exhaustive search, the one solver for graphs; coarsen it to a chain (see "
+            f"exhaustive search, the one solver for graphs; raise AutoSolver(oracle="
+            f"Exhaustive(max_states=...)), or coarsen it to a chain (see "
             f"ckschedule.importers)"
         ) from error

@@ -42,9 +42,9 @@ class Exhaustive(AbstractFrontSolver):
     -----
     Exponential in the number of values: for graphs of up to about twenty nodes, or
     tight budgets. Values are freed only when the next computation would not fit
-    otherwise, and then only what is needed, in every minimal way: freeing later never costs
-    more, for a computation that recreates a value which could have stayed can be left
-    out.
+    otherwise, and then only what is needed, in every minimal way: freeing later never
+    costs more, for a computation that recreates a value which could have stayed can be
+    left out.
 
     Ties in time go to fewer computations.
     """

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 from strategies import chains
 
 import ckschedule as ck
-from ckschedule import Chain, ChainDP, Exhaustive, Stage, Status, StoreAll, Variant
+from ckschedule import (
+    Chain,
+    ChainDP,
+    Exhaustive,
+    Stage,
+    StaticMemory,
+    Status,
+    StoreAll,
+    Variant,
+)
 from ckschedule.errors import ResourceLimitError, UnsupportedModelError
 from ckschedule.solvers.revolve import advances, slots_for
 
@@ -161,6 +170,55 @@ def test_a_terabyte_and_a_byte_are_told_apart() -> None:
         assert below is not None
         assert at is not None
         assert below > at
+
+
+@pytest.mark.parametrize("budget", [2**61, 2**62, 2**63 - 1])
+def test_sizes_beyond_the_kernels_are_refused_with_the_way_out(budget: int) -> None:
+    """A legal chain; once an IndexError in `solve`, and an empty front."""
+    chain = Chain(
+        input=1,
+        stages=[
+            Stage(output=2**61, forward=1, variants=[Variant(saved=1, backward=1)])
+        ],
+    )
+    with pytest.raises(ResourceLimitError, match="coarser unit, such as KiB"):
+        ck.solve(chain, budget, ChainDP())
+    with pytest.raises(ResourceLimitError, match="coarser unit, such as KiB"):
+        ck.pareto(chain, ChainDP())
+
+
+def test_sizes_that_just_fit_the_kernels_are_solved() -> None:
+    """x_1, g_1, s_1 and a transient of x_1 + s_1: three times 2^60, and 2^61."""
+    chain = Chain(
+        input=0,
+        stages=[
+            Stage(
+                output=2**60,
+                forward=1,
+                gradient=0,
+                variants=[Variant(saved=2**60, backward=1)],
+            )
+        ],
+        static=StaticMemory(parameters=2**61),
+    )
+    assert chain.worst_peak - chain.static.total == 2**62
+    with pytest.raises(ResourceLimitError, match="coarser unit"):
+        ck.pareto(chain, ChainDP())
+    fits = replace(
+        chain,
+        stages=[
+            Stage(
+                output=2**60,
+                forward=1,
+                gradient=0,
+                variants=[Variant(saved=2**60 - 1, backward=1)],
+            )
+        ],
+    )
+    front = ck.pareto(fits, ChainDP())
+    assert front.minimum.peak == 2**62 - 1
+    assert ck.solve(fits, 2**63 - 1, ChainDP()).status is Status.OPTIMAL
+    assert ck.solve(fits, 0, ChainDP()).minimum_budget == 2**62 - 1
 
 
 def test_a_graph_is_refused_with_the_way_out() -> None:

@@ -2,17 +2,19 @@
 
 from dataclasses import dataclass
 from math import gcd
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from ckschedule.costs.chain import Chain
-from ckschedule.costs.encoding import Encoding, encode
+from ckschedule.costs.encoding import Encoding, Ints, encode
 from ckschedule.costs.lowering import PLAIN
 from ckschedule.errors import ResourceLimitError
 from ckschedule.units import INT64_MAX
 
-Ints = npt.NDArray[np.int64]
+LARGEST: Final = INT64_MAX // 2
+"""Largest memory, in bytes, and largest cost that the kernels take: two of either still
+add up in 64 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +31,8 @@ class ChainArrays:
         Number of stages, and how many leading ones have no backward.
     tick, weight
         See above; ``tick`` is the greatest common divisor of all times.
+    worst
+        Multiples of ``tick`` that no persistent schedule exceeds.
     x, g
         (n + 1,), bytes: outputs and their gradients; index 0 is the input. ``g`` is
         zero where no backward yields that gradient.
@@ -54,6 +58,7 @@ class ChainArrays:
     frozen: int
     tick: int
     weight: int
+    worst: int
     x: Ints
     g: Ints
     parameters: Ints
@@ -85,7 +90,7 @@ def chain_arrays(chain: Chain) -> ChainArrays:
     ------
     ResourceLimitError
         If the chain's times are so fine that time and executions do not fit into one
-        64-bit number.
+        64-bit number, or its bytes so many that two sums of them do not.
     """
     stages = chain.sequence
     n = len(stages)
@@ -97,7 +102,7 @@ def chain_arrays(chain: Chain) -> ChainArrays:
     )
     tick = max(tick, 1)
     weight = n * (n + 1) // 2 + 1
-    _check_range(chain, tick, weight)
+    _check_ranges(chain, tick, weight)
 
     def column(*numbers: int) -> Ints:
         return np.array(numbers, np.int64)
@@ -115,6 +120,7 @@ def chain_arrays(chain: Chain) -> ChainArrays:
         frozen=chain.frozen_prefix,
         tick=tick,
         weight=weight,
+        worst=chain.worst_makespan // tick,
         x=column(chain.input, *(s.output for s in stages)),
         g=column(*chain.input_gradients, 0),
         parameters=np.cumsum(column(0, *(s.parameter_gradient for s in stages))),
@@ -135,19 +141,20 @@ def chain_arrays(chain: Chain) -> ChainArrays:
     )
 
 
-def _check_range(chain: Chain, tick: int, weight: int) -> None:
-    n = len(chain.sequence)
-    worst = 0
-    for i, stage in enumerate(chain.sequence):
-        forwards = [stage.forward, *(v.forward or 0 for v in stage.variants)]
-        worst += max(forwards) // tick * (n - i)
-        worst += max((v.backward // tick for v in stage.variants), default=0)
-    # Two such costs are added before they are compared.
-    if (worst + n) * weight > INT64_MAX // 2:
+def _check_ranges(chain: Chain, tick: int, weight: int) -> None:
+    size = chain.worst_peak - chain.static.total
+    if size > LARGEST:
         raise ResourceLimitError(
-            f"chain {chain.name!r}: its worst makespan is {worst * tick} ticks, and "
-            f"that times {weight} (to prefer fewer executions among equally fast "
-            f"schedules) passes 2**62; give times in a coarser unit"
+            f"chain {chain.name!r}: its values and its largest transient are {size} "
+            f"bytes together, which passes 2**62; give sizes in a coarser unit, such "
+            f"as KiB"
+        )
+    worst = chain.worst_makespan
+    if (worst // tick + len(chain.sequence)) * weight > LARGEST:
+        raise ResourceLimitError(
+            f"chain {chain.name!r}: its worst makespan is {worst} ticks, and that "
+            f"times {weight} (to prefer fewer executions among equally fast schedules) "
+            f"passes 2**62; give times in a coarser unit"
         )
 
 

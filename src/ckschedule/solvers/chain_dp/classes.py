@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ckschedule.costs.encoding import Ints
 from ckschedule.solvers.chain_dp.arrays import ChainArrays
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)

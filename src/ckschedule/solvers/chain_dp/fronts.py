@@ -78,6 +78,9 @@ class FrontTables:
         return self.memory[points] + self.shift[0, whole], self.cost[points]
 
 
+_FORESIGHT: Final = (32, 64, 128)
+"""Lengths after which the size of all fronts is estimated."""
+
 _Batch: TypeAlias = tuple[Ints, Ints, Ints, Ints]
 """Starts and sizes of fronts, (2, k) by table and class, then their points."""
 
@@ -96,14 +99,19 @@ class _Pool:
         self._limit = limit
         self._what = what
 
+    def demand(self, points: int) -> None:
+        """Refuse to hold so many points where the limit does not allow it."""
+        if points * POINT_BYTES > self._limit:
+            raise ResourceLimitError(
+                f"{self._what} take about {format_bytes(points * POINT_BYTES)}, more "
+                f"than {format_bytes(self._limit)}; raise ChainDP(memory_limit=...) to "
+                f"that, or bracket the optimum with SlotDP()"
+            )
+
     def append(self, memory: Ints, cost: Ints) -> int:
         start, self.used = self.used, self.used + len(memory)
         if self.used > len(self.memory):
-            if self.used * POINT_BYTES > self._limit:
-                raise ResourceLimitError(
-                    f"{self._what} pass {format_bytes(self._limit)}; raise "
-                    f"ChainDP(memory_limit=...), or bracket the optimum with SlotDP()"
-                )
+            self.demand(self.used)
             room = min(self.used * 3 // 2, self._limit // POINT_BYTES)
             # Nothing but this object holds the arrays between two lengths.
             self.memory.resize(room, refcheck=False)
@@ -136,7 +144,8 @@ def solve_fronts(
     Raises
     ------
     ResourceLimitError
-        If the fronts would take more than ``memory_limit``.
+        If the fronts would take more than ``memory_limit``; where that can be foreseen,
+        soon.
 
     Notes
     -----
@@ -221,6 +230,8 @@ def solve_fronts(
             for (offset, stride, _, _), batches in zip(shares, solved, strict=True):
                 _store(batches, classes, length, offset, stride, pool, start, size)
             _mirror(arrays, classes, length, start, size)
+            if length in _FORESIGHT:
+                pool.demand(pool.used + _points_to_come(classes, size, length))
             if progress is not None:
                 progress(length, arrays.n)
     return FrontTables(
@@ -240,6 +251,25 @@ def _shares(length: int, total: int, workers: int) -> list[_Share]:
         return [(0, 1, part, workers) for part in range(workers)]
     stride = min(workers, total)
     return [(offset, stride, 0, 1) for offset in range(stride)]
+
+
+def _points_to_come(classes: IntervalClasses, size: Ints, length: int) -> int:
+    """Return a cautious estimate of the points of all fronts beyond a length.
+
+    The mean size of a front has grown like a power of the length so far; counted are
+    three quarters of what that gives for all longer intervals.
+    """
+
+    def mean(d: int) -> float:
+        return float(size[0, classes.starts[d] : classes.starts[d + 1]].mean())
+
+    now, before = mean(length), mean(length // 2)
+    if not before:
+        return 0
+    power = min(max(np.log2(now / before), 0.0), 2.0) if now else 0.0
+    lengths = np.arange(length + 1, len(classes.starts) - 1)
+    many = np.diff(classes.starts)[length + 1 :]
+    return int((many * now * (lengths / length) ** power).sum() * 3 / 4)
 
 
 def _columns(arrays: ChainArrays) -> tuple[object, ...]:

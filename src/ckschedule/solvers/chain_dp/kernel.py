@@ -4,6 +4,9 @@ A front is a decreasing step function from memory to cost, kept as its breakpoin
 memory ascending. The *working* front of the interval being solved is kept with memory
 descending: candidates come with rising least costs, so that each can only change the
 low-memory end of it, which is then the end of an array.
+
+Longer than 400 lines because numba's cache notices changes of the file that a compiled
+function stands in, but not of files that it imports from.
 """
 
 from typing import Final

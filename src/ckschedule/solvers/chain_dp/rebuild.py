@@ -1,12 +1,10 @@
 """Schedules from fronts: the choices behind one breakpoint, found again on demand."""
 
 import numpy as np
-import numpy.typing as npt
 
+from ckschedule.costs.encoding import Ints
 from ckschedule.solvers.chain_dp.fronts import FrontTables
 from ckschedule.units import INT64_MAX
-
-Ints = npt.NDArray[np.int64]
 
 
 def rebuild(tables: FrontTables, memory: int) -> Ints:

@@ -18,10 +18,9 @@ from ckschedule.solvers.base import (
     as_chain,
     as_setting,
 )
-from ckschedule.solvers.chain_dp.arrays import chain_arrays
+from ckschedule.solvers.chain_dp.arrays import LARGEST, chain_arrays
 from ckschedule.solvers.chain_dp.fronts import FrontTables, solve_fronts
 from ckschedule.solvers.chain_dp.rebuild import rebuild
-from ckschedule.units import INT64_MAX
 
 MEMORY_LIMIT: Final = 2 * 2**30
 """Default bytes for the fronts of all intervals, 2 GiB."""
@@ -67,7 +66,8 @@ class ChainDP(AbstractFrontSolver):
         UnsupportedModelError
             If the model is a graph.
         ResourceLimitError
-            If the fronts would pass ``memory_limit``, or times are too fine.
+            If the fronts would pass ``memory_limit``, times are too fine, or sizes
+            too large.
         """
         chain = as_chain(model, self)
         room = budget - chain.input - chain.static.total
@@ -88,7 +88,7 @@ class ChainDP(AbstractFrontSolver):
         self,
         chain: Chain,
         *,
-        cap: int = INT64_MAX // 4,
+        cap: int = LARGEST,
         progress: Progress | None = None,
     ) -> FrontTables:
         """Return the fronts of all intervals of a chain.
@@ -109,7 +109,7 @@ class ChainDP(AbstractFrontSolver):
         """
         return solve_fronts(
             chain_arrays(chain),
-            cap=cap,
+            cap=min(cap, LARGEST),
             memory_limit=self.memory_limit,
             progress=progress,
         )

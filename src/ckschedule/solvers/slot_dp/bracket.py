@@ -7,23 +7,20 @@ from time import perf_counter
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from ckschedule.costs.chain import Chain
+from ckschedule.costs.encoding import Ints
 from ckschedule.errors import ResourceLimitError
+from ckschedule.result import gap as gap_of
 from ckschedule.solvers.base import Progress
-from ckschedule.solvers.chain_dp.arrays import chain_arrays
 from ckschedule.solvers.slot_dp.emission import emit
 from ckschedule.solvers.slot_dp.grid import (
     VALUE_BYTES,
     Frame,
     Grid,
-    Ints,
     Layout,
     fill,
     fixed_bytes,
     lay_out,
-    make_frame,
     useful_memory,
     with_room,
     worker_count,
@@ -49,31 +46,15 @@ class Bracket:
 
     Attributes
     ----------
-    budget
-        Bytes, static bytes included.
     codes
         Schedule codes of the best schedule found; None if none fits, which is proved.
     makespan, lower_bound
         Ticks: of that schedule, and what none undercuts; None if none fits.
-    minimum_budget
-        The smallest budget that works, exactly, in bytes.
-    slots
-        Units in the budget on the finest grid.
     """
 
-    budget: int
-    codes: npt.NDArray[np.int64] | None
+    codes: Ints | None
     makespan: int | None
     lower_bound: int | None
-    minimum_budget: int
-    slots: int
-
-    @property
-    def gap(self) -> float:
-        """(makespan - lower bound) / lower bound; 0.0 when they are equal."""
-        if self.makespan is None or self.lower_bound is None:
-            return 0.0
-        return _gap(self.makespan, self.lower_bound)
 
 
 @dataclass(kw_only=True)
@@ -87,23 +68,23 @@ class _Known:
 
 
 def bracket_optimum(
-    chain: Chain,
-    budgets: Sequence[int],
+    frame: Frame,
+    rooms: Sequence[int],
     *,
     gap: float,
     slots: int,
     memory_limit: int,
-    time_limit: float,
+    deadline: float,
     progress: Progress | None = None,
 ) -> tuple[Bracket, ...]:
     """Return a bracket of the least time for each budget, from one run.
 
     Parameters
     ----------
-    chain
-        Any chain.
-    budgets
-        Bytes, static bytes included.
+    frame
+        Of any chain, as `make_frame` returns it.
+    rooms
+        The budgets, as bytes above the chain's input and static memory.
     gap
         Refine until (makespan - lower bound) / lower bound is no more, for each budget.
         A ratio, not an amount: hence a float.
@@ -111,42 +92,38 @@ def bracket_optimum(
         Units in the largest budget on the first grid.
     memory_limit
         Bytes that a grid may take.
-    time_limit
-        Seconds: no finer grid is begun that would probably end later.
+    deadline
+        Seconds on `time.perf_counter`: no finer grid is begun that would probably end
+        later.
     progress
         Told of the work on each grid as it proceeds.
 
     Raises
     ------
     ResourceLimitError
-        If the first grid would pass ``memory_limit``, or the chain's times are too
-        fine.
+        If the first grid would pass ``memory_limit``.
     """
-    begin = perf_counter()
-    arrays = chain_arrays(chain)
-    whole = make_frame(arrays, memory_limit)
-    outside = chain.input + chain.static.total
-    least = int(whole.least[0, 1, arrays.n])
-    rooms = [budget - outside for budget in budgets]
-    feasible = sorted({room for room in rooms if room >= least})
+    arrays = frame.arrays
+    feasible = sorted({room for room in rooms if room >= frame.minimum})
     known: dict[int, _Known] = {}
-    used = 0
     if feasible:
-        frame = with_room(whole, feasible[-1])
-        known, used = _refine(
-            frame, feasible, gap, slots, memory_limit, begin + time_limit, progress
+        known = _refine(
+            with_room(frame, feasible[-1]),
+            feasible,
+            gap,
+            slots,
+            memory_limit,
+            deadline,
+            progress,
         )
     brackets = []
-    for budget, room in zip(budgets, rooms, strict=True):
+    for room in rooms:
         found = known.get(room)
         brackets.append(
             Bracket(
-                budget=budget,
                 codes=emit(arrays, found.choices) if found else None,
                 makespan=found.cost * arrays.tick if found else None,
                 lower_bound=found.bound * arrays.tick if found else None,
-                minimum_budget=least + outside,
-                slots=used,
             )
         )
     return tuple(brackets)
@@ -160,11 +137,12 @@ def _refine(
     memory_limit: int,
     deadline: float,
     progress: Progress | None,
-) -> tuple[dict[int, _Known], int]:
+) -> dict[int, _Known]:
     """Return what grids of rising fineness tell of each room (ascending)."""
     n = frame.arrays.n
     everything = int(frame.cheapest[n])
-    worst = _worst_cost(frame)
+    # More than any persistent schedule takes.
+    worst = frame.arrays.worst + 1
     known = {
         room: _Known(room=room, cost=worst, bound=everything, choices=[])
         for room in rooms
@@ -181,7 +159,7 @@ def _refine(
         _learn(grid, known)
         took = perf_counter() - started
         guess, highest = highest, max(found.cost for found in known.values())
-        widest = max(_gap(found.cost, found.bound) for found in known.values())
+        widest = max(gap_of(found.cost, found.bound) for found in known.values())
         unit = layout.unit
         left = (deadline - perf_counter()) / max(took, 1e-3)
         # The guess was too low to learn much, or so high that entries were rounded.
@@ -202,7 +180,7 @@ def _refine(
         if finer is None:
             break
         layout = finer
-    return known, frame.room // unit
+    return known
 
 
 def _finer_layout(
@@ -228,13 +206,6 @@ def _check_size(frame: Frame, layout: Layout, slots: int, memory_limit: int) -> 
             f"({size} bytes), over {format_bytes(memory_limit)}; set "
             f"SlotDP(memory_limit=...) to that, or fewer slots"
         )
-
-
-def _worst_cost(frame: Frame) -> int:
-    """Return a cost above that of any persistent schedule."""
-    n, chain = frame.arrays.n, frame.chain
-    most = chain.plain * np.arange(n + 1, 0, -1)
-    return int(most.sum()) + int(chain.cost.sum()) + 1
 
 
 def _learn(grid: Grid, known: dict[int, _Known]) -> None:
@@ -280,9 +251,3 @@ def _best_descent(grid: Grid, found: _Known, lags: Sequence[float]) -> float:
             found.cost, found.choices = cost, choices
     costs = [cost for cost, _ in descents]
     return lags[costs.index(min(costs))]
-
-
-def _gap(cost: int, bound: int) -> float:
-    if cost == bound:
-        return 0.0
-    return (cost - bound) / bound if bound else float("inf")

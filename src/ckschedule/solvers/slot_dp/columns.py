@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ckschedule.costs.encoding import Ints
 from ckschedule.solvers.chain_dp.arrays import ChainArrays
-
-Ints = npt.NDArray[np.int64]
 
 
 class Columns(NamedTuple):

@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from ckschedule.costs.encoding import Ints
 from ckschedule.errors import ResourceLimitError
 from ckschedule.solvers.chain_dp.arrays import ChainArrays
 from ckschedule.solvers.slot_dp.columns import Columns, Rows, columns
 from ckschedule.units import format_bytes
-
-Ints = npt.NDArray[np.int64]
 
 VALUE_BYTES: Final = 2
 """Bytes of one entry of a row."""
@@ -59,6 +57,11 @@ class Frame:
     theta: Ints
     cheapest: Ints
 
+    @property
+    def minimum(self) -> int:
+        """The least bytes above the chain's input that run all of it, exactly."""
+        return int(self.least[0, 1, self.arrays.n])
+
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
@@ -68,13 +71,10 @@ class Grid:
     ----------
     frame, rows
         What it is for, and the rows.
-    updates
-        Entries of rows that cuts have lowered, as a measure of the work.
     """
 
     frame: Frame
     rows: Rows
-    updates: int
 
     @property
     def rounded(self) -> bool:
@@ -233,29 +233,27 @@ def fill(
     mean = max(VALUE_BYTES * layout.entries // (n * (n + 1) // 2), 1)
     tile = min(max(int((_CACHE_BYTES / mean) ** 0.5), 2), _BLOCK)
 
-    def solve_block(row: int, column: int) -> int:
-        return int(
-            kernel.fill_block(
-                frame.chain,
-                rows,
-                frame.fastest,
-                frame.cheapest,
-                cost,
-                *blocks[row],
-                *blocks[column],
-                tile,
-            )
+    def solve_block(row: int, column: int) -> None:
+        kernel.fill_block(
+            frame.chain,
+            rows,
+            frame.fastest,
+            frame.cheapest,
+            cost,
+            *blocks[row],
+            *blocks[column],
+            tile,
         )
 
-    updates = 0
     with ThreadPoolExecutor(worker_count()) as threads:
         for distance in range(len(blocks)):
             first = range(len(blocks) - distance)
             second = range(distance, len(blocks))
-            updates += sum(threads.map(solve_block, first, second))
+            for _ in threads.map(solve_block, first, second):
+                pass
             if progress is not None:
                 progress(distance + 1, len(blocks))
-    return Grid(frame=frame, rows=rows, updates=updates)
+    return Grid(frame=frame, rows=rows)
 
 
 def worker_count() -> int:

@@ -5,6 +5,9 @@ parameters[t]`` bytes in table A (table 0) and for ``x[s - 1]`` bytes more in ta
 (table 1). A row is kept from the index ``low`` up, below which nothing fits or is worth
 a look, to ``high``, above which the cost no longer falls or no schedule can come.
 Arguments called ``chain`` are `Columns`, those called ``rows`` are `Rows`.
+
+Longer than 400 lines: numba's cache of compiled code does not notice a change of a
+called function in another module, so those that call each other stand together.
 """
 
 from typing import Final
@@ -189,14 +192,8 @@ def fill_block(
         As in `Frame`.
     cost
         Ticks: entries that make the whole chain cost as much need not be told apart.
-
-    Returns
-    -------
-    int
-        The number of updates.
     """
     n = len(chain.x) - 1
-    updates = np.int64(0)
     height = s_end - s_begin
     highest = np.zeros((height, n + 2), np.int64)
     for s in range(s_begin, s_end):
@@ -227,7 +224,7 @@ def fill_block(
             for s in range(s_end - 1, s_begin - 1, -1):
                 i = s - s_begin
                 for table in range(1 + chain.split[s]):
-                    updates += _cut_rows(
+                    _cut_rows(
                         chain,
                         rows,
                         work[table, i],
@@ -247,7 +244,7 @@ def fill_block(
                 for table in range(1 + chain.split[s]):
                     out = work[table, i]
                     _first_step(chain, rows, out[t - first], table, s, t)
-                    updates += _cut_rows(
+                    _cut_rows(
                         chain,
                         rows,
                         out,
@@ -261,7 +258,7 @@ def fill_block(
                         highest[i],
                         pointer[table, i],
                     )
-                    updates += _cut_rows(
+                    _cut_rows(
                         chain,
                         rows,
                         out,
@@ -278,7 +275,6 @@ def fill_block(
                     outside = cheapest[n] - cheapest[t] + cheapest[s - 1]
                     limit = _ceil(cost - outside, rows.scale)
                     _pack(chain, rows, out[t - first], table, s, t, limit)
-    return updates
 
 
 @numba.njit(cache=True, nogil=True)
@@ -394,7 +390,6 @@ def _cut_rows(
     which the next one is near.
     """
     low, high, base, unit = rows.low, rows.high, rows.base, rows.unit
-    updates = np.int64(0)
     for q in range(q_begin, q_end):
         left_low, left_high = low[table, s, q - 1], high[table, s, q - 1]
         if left_high < left_low:
@@ -431,7 +426,6 @@ def _cut_rows(
                 begin = _ceil(short, unit)
                 if begin > last:
                     continue
-            updates += last + 1 - begin
             right_at = base[1, q, t] + shift
             right_high = high[1, q, t] - shift
             right_step = rows.step[1, q, t]
@@ -459,7 +453,6 @@ def _cut_rows(
                 begin = one + 1
             if begin <= last:
                 _lower_constant(out[begin - start : last - start + 1], lowest)
-    return updates
 
 
 @numba.njit(cache=True, nogil=True)

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isinf
+from time import perf_counter
 from typing import Final
 
-from ckschedule.costs.chain import Chain
 from ckschedule.costs.encoding import encode
 from ckschedule.errors import InvalidSettingError
 from ckschedule.result import Scope
@@ -23,7 +23,7 @@ from ckschedule.solvers.base import (
 )
 from ckschedule.solvers.chain_dp.arrays import chain_arrays
 from ckschedule.solvers.slot_dp.bracket import Bracket, bracket_optimum
-from ckschedule.solvers.slot_dp.grid import make_frame
+from ckschedule.solvers.slot_dp.grid import Frame, make_frame
 
 MEMORY_LIMIT: Final = 5 * 2**29
 """Default bytes for the rows of all intervals, 2.5 GiB."""
@@ -89,16 +89,20 @@ class SlotDP(AbstractFrontSolver):
         UnsupportedModelError
             If the model is a graph.
         ResourceLimitError
-            If the first grid would pass ``memory_limit``, or the chain's times are too
-            fine.
+            If the first grid would pass ``memory_limit``, the chain's times are too
+            fine, or its sizes too large.
         """
         chain = as_chain(model, self)
-        (found,) = self._bracket(chain, [budget], progress)
+        begin = perf_counter()
+        frame = make_frame(chain_arrays(chain), self.memory_limit)
+        outside = chain.input + chain.static.total
+        minimum = frame.minimum + outside
+        (found,) = self._bracket(frame, [budget - outside], begin, progress)
         if found.codes is None:
             return Proposal(
                 scope=Scope.PERSISTENT,
                 infeasible=True,
-                minimum_budget=found.minimum_budget,
+                minimum_budget=minimum,
             )
         encoding = encode(chain.to_graph())
         peak, _, _ = measure(encoding, found.codes)
@@ -108,7 +112,7 @@ class SlotDP(AbstractFrontSolver):
             makespan=found.makespan,
             peak=peak,
             lower_bound=found.lower_bound,
-            minimum_budget=found.minimum_budget,
+            minimum_budget=minimum,
         )
 
     def front(self, model: Model, progress: Progress | None = None) -> FrontProposal:
@@ -123,16 +127,14 @@ class SlotDP(AbstractFrontSolver):
             As `search`.
         """
         chain = as_chain(model, self)
-        arrays = chain_arrays(chain)
-        frame = make_frame(arrays, self.memory_limit)
-        outside = chain.input + chain.static.total
-        least = int(frame.least[0, 1, arrays.n]) + outside
-        spread = frame.room + outside - least
+        begin = perf_counter()
+        frame = make_frame(chain_arrays(chain), self.memory_limit)
+        least, spread = frame.minimum, frame.room - frame.minimum
         steps = max(self.points - 1, 1)
-        budgets = sorted({least + spread * i // steps for i in range(self.points)})
+        rooms = sorted({least + spread * i // steps for i in range(self.points)})
         encoding = encode(chain.to_graph())
         points = []
-        for found in self._bracket(chain, budgets, progress):
+        for found in self._bracket(frame, rooms, begin, progress):
             assert found.codes is not None, "every budget is at least the least"
             assert found.lower_bound is not None, "likewise"
             peak, makespan, _ = measure(encoding, found.codes)
@@ -152,14 +154,18 @@ class SlotDP(AbstractFrontSolver):
         )
 
     def _bracket(
-        self, chain: Chain, budgets: Sequence[int], progress: Progress | None
+        self,
+        frame: Frame,
+        rooms: Sequence[int],
+        begin: float,
+        progress: Progress | None,
     ) -> tuple[Bracket, ...]:
         return bracket_optimum(
-            chain,
-            budgets,
+            frame,
+            rooms,
             gap=self.gap,
             slots=self.slots,
             memory_limit=self.memory_limit,
-            time_limit=self.time_limit,
+            deadline=begin + self.time_limit,
             progress=progress,
         )

@@ -1,0 +1,55 @@
+# The public names: type checkers read them here, and so does the package itself.
+
+from . import catalog as catalog
+from . import errors as errors
+from .costs import Chain as Chain
+from .costs import Device as Device
+from .costs import Graph as Graph
+from .costs import Mode as Mode
+from .costs import Node as Node
+from .costs import Stage as Stage
+from .costs import StaticMemory as StaticMemory
+from .costs import Value as Value
+from .costs import Variant as Variant
+from .documents import from_json as from_json
+from .documents import json_schema as json_schema
+from .documents import read_json as read_json
+from .documents import read_model as read_model
+from .documents import to_json as to_json
+from .documents import write_json as write_json
+from .front import ParetoFront as ParetoFront
+from .front import ParetoPoint as ParetoPoint
+from .importers import import_model as import_model
+from .operations import Compute as Compute
+from .operations import Free as Free
+from .operations import Operation as Operation
+from .result import Result as Result
+from .result import Scope as Scope
+from .result import Status as Status
+from .schedule import Schedule as Schedule
+from .simulation import Model as Model
+from .simulation import Trace as Trace
+from .simulation import simulate as simulate
+from .solvers.auto import AutoSolver as AutoSolver
+from .solvers.base import AbstractFrontSolver as AbstractFrontSolver
+from .solvers.base import AbstractSolver as AbstractSolver
+from .solvers.base import FrontProposal as FrontProposal
+from .solvers.base import PointProposal as PointProposal
+from .solvers.base import Progress as Progress
+from .solvers.base import Proposal as Proposal
+from .solvers.baselines import ChenBudget as ChenBudget
+from .solvers.baselines import ChenRecursion as ChenRecursion
+from .solvers.baselines import EveryNth as EveryNth
+from .solvers.baselines import FirstN as FirstN
+from .solvers.baselines import RecomputeAll as RecomputeAll
+from .solvers.baselines import SqrtSegments as SqrtSegments
+from .solvers.baselines import StoreAll as StoreAll
+from .solvers.baselines import UniformSegments as UniformSegments
+from .solvers.chain_dp import ChainDP as ChainDP
+from .solvers.exhaustive import Exhaustive as Exhaustive
+from .solvers.revolve import Revolve as Revolve
+from .solvers.slot_dp import SlotDP as SlotDP
+from .solving import solve as solve
+from .sweeping import pareto as pareto
+
+__version__: str

@@ -1,0 +1,26 @@
+"""Budgets of a model in bytes, and the schedule that their percentages refer to."""
+
+from ckschedule.costs.chain import Chain
+from ckschedule.simulation import Model, Trace, simulate
+from ckschedule.solvers.baselines import StoreAll
+from ckschedule.units import Budget, parse_budget
+
+
+def budget_bytes(model: Model, budget: Budget) -> int:
+    """Return a budget in bytes; percentages are of the model's store-all peak.
+
+    Raises
+    ------
+    InvalidBudgetError
+        If it cannot be read, or is a percentage for a graph, which has no
+        store-everything schedule of its own.
+    """
+    relative = isinstance(budget, str) and budget.strip().endswith("%")
+    if relative and isinstance(model, Chain):
+        return parse_budget(budget, store_all=store_all(model).peak)
+    return parse_budget(budget)
+
+
+def store_all(chain: Chain) -> Trace:
+    """Return the simulation of storing everything and recomputing nothing."""
+    return simulate(chain, StoreAll().schedule(chain))
