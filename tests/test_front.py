@@ -290,8 +290,8 @@ def test_a_solver_of_single_budgets_gives_no_front() -> None:
         ck.pareto(CHAIN, ck.StoreAll())  # type: ignore[arg-type]  # the mistake
     fit = {
         name
-        for name, item in vars(ck).items()
-        if isinstance(item, type)
+        for name in ck.__all__
+        if isinstance(item := getattr(ck, name), type)
         and issubclass(item, ck.AbstractFrontSolver)
         and item is not ck.AbstractFrontSolver
     }

@@ -1,7 +1,7 @@
 """Budgets of a model in bytes, and the schedule that their percentages refer to."""
 
 from ckschedule.costs.chain import Chain
-from ckschedule.simulation import Model, Trace, simulate
+from ckschedule.simulation import Model, Trace, as_graph, simulate
 from ckschedule.solvers.baselines import StoreAll
 from ckschedule.units import Budget, parse_budget
 
@@ -11,10 +11,13 @@ def budget_bytes(model: Model, budget: Budget) -> int:
 
     Raises
     ------
+    InvalidModelError
+        If the model is neither a chain nor a graph.
     InvalidBudgetError
         If it cannot be read, or is a percentage for a graph, which has no
         store-everything schedule of its own.
     """
+    as_graph(model)
     relative = isinstance(budget, str) and budget.strip().endswith("%")
     if relative and isinstance(model, Chain):
         return parse_budget(budget, store_all=store_all(model).peak)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ckschedule.budgets import budget_bytes
 from ckschedule.costs.encoding import encode
 from ckschedule.errors import NoScheduleError
-from ckschedule.result import Scope, gap, nothing_fits
+from ckschedule.result import Scope, figures, gap, nothing_fits
 from ckschedule.schedule import Schedule, from_codes
 from ckschedule.simulation import Model, Trace, as_graph, simulate
 from ckschedule.units import Budget
@@ -67,6 +67,15 @@ class ParetoPoint:
     def overhead(self) -> int:
         """Ticks beyond computing everything once."""
         return self.makespan - self.model.base_time
+
+    @property
+    def relative_overhead(self) -> float:
+        """Overhead as a ratio of computing everything once; 0.3 for 30 % more time."""
+        return gap(self.makespan, self.model.base_time)
+
+    def __str__(self) -> str:
+        """Return the figures in words."""
+        return figures(self.peak, self.makespan, self.model)
 
     @property
     def gap(self) -> float:
@@ -129,6 +138,16 @@ class ParetoFront:
 
     def __len__(self) -> int:
         return len(self.points)
+
+    def __str__(self) -> str:
+        """Return ends and knee in words."""
+        kind = "breakpoints, exact" if self.exact else "bracketed points"
+        return (
+            f"{self.model.name}: {len(self)} {kind} among {self.scope.sentence}\n"
+            f"  least memory: {self.minimum}\n"
+            f"  knee: {self.knee}\n"
+            f"  least time: {self.fastest}"
+        )
 
     def __iter__(self) -> Iterator[ParetoPoint]:
         return iter(self.points)

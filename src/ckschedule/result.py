@@ -6,7 +6,7 @@ from enum import StrEnum
 from ckschedule.errors import NoScheduleError
 from ckschedule.schedule import Schedule
 from ckschedule.simulation import Model, Trace
-from ckschedule.units import format_bytes
+from ckschedule.units import format_bytes, format_time
 
 
 class Status(StrEnum):
@@ -110,11 +110,28 @@ class Result:
         return None if self.trace is None else self.trace.overhead
 
     @property
+    def relative_overhead(self) -> float | None:
+        """Overhead as a ratio of computing everything once; 0.3 for 30 % more time."""
+        if self.trace is None:
+            return None
+        return gap(self.trace.makespan, self.model.base_time)
+
+    @property
     def gap(self) -> float | None:
         """How far it may lie above the optimum; see `ckschedule.result.gap`."""
         if self.trace is None or self.lower_bound is None:
             return None
         return gap(self.trace.makespan, self.lower_bound)
+
+    def __str__(self) -> str:
+        """Return the outcome and the schedule's figures in words."""
+        if self.trace is None:
+            return self.explanation
+        found = figures(self.trace.peak, self.trace.makespan, self.model)
+        return (
+            f"{self.status} within {format_bytes(self.budget)} among {self.scope} "
+            f"schedules: {found}"
+        )
 
     def raise_for_status(self) -> Trace:
         """Return the trace, or raise if there is no schedule.
@@ -154,6 +171,15 @@ class Result:
                 f"the optimum {among}"
             )
         return f"no schedule found {within}, and no proof that there is none"
+
+
+def figures(peak: int, makespan: int, model: Model) -> str:
+    """Return peak, makespan and overhead of a schedule in words."""
+    more = gap(makespan, model.base_time)
+    return (
+        f"peak {format_bytes(peak)}, {format_time(makespan, model.time_unit)}, "
+        f"{more:+.2%} over computing everything once"
+    )
 
 
 def gap(makespan: int, bound: int) -> float:

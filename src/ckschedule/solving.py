@@ -1,7 +1,11 @@
 """`solve`: one question, one checked answer."""
 
 from ckschedule.budgets import budget_bytes
-from ckschedule.errors import InvalidScheduleError, SolverFaultError
+from ckschedule.errors import (
+    InvalidScheduleError,
+    InvalidSettingError,
+    SolverFaultError,
+)
 from ckschedule.result import Result, Scope, Status
 from ckschedule.simulation import Model, Trace, simulate
 from ckschedule.solvers.auto import AutoSolver
@@ -38,8 +42,8 @@ def solve(
 
     Raises
     ------
-    InvalidBudgetError
-        If the budget cannot be read.
+    InvalidModelError, InvalidBudgetError, InvalidSettingError
+        If the model, the budget or the solver is nothing that can be meant.
     UnsupportedModelError, ResourceLimitError
         As the solver says.
     SolverFaultError
@@ -58,9 +62,26 @@ def solve(
     >>> str(result.status)
     'optimal'
     """
-    solver = AutoSolver() if solver is None else solver
+    solver = as_solver(solver)
     limit = budget_bytes(model, budget)
     return judge(model, limit, solver.search(model, limit, progress), solver)
+
+
+def as_solver(solver: AbstractSolver | None) -> AbstractSolver:
+    """Return ``solver``, or the one that picks by the model if it is None.
+
+    Raises
+    ------
+    InvalidSettingError
+        If it is anything else than a solver's settings.
+    """
+    if solver is None:
+        return AutoSolver()
+    if isinstance(solver, AbstractSolver):
+        return solver
+    raise InvalidSettingError(
+        f"solver is {solver!r}; give a solver with its settings, such as ChainDP()"
+    )
 
 
 def judge(

@@ -43,6 +43,8 @@ def pareto(
 
     Raises
     ------
+    InvalidModelError
+        If the model is neither a chain nor a graph.
     InvalidSettingError
         If the solver is no `AbstractFrontSolver`: baselines answer one budget only.
     UnsupportedModelError, ResourceLimitError
@@ -60,6 +62,7 @@ def pareto(
     >>> front.minimum.peak, front.fastest.peak
     (7, 27)
     """
+    as_graph(model)
     solver = AutoSolver() if solver is None else solver
     if not isinstance(solver, AbstractFrontSolver):
         raise InvalidSettingError(

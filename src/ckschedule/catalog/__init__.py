@@ -7,6 +7,7 @@ convolution libraries and the allocator's rounding are not counted.
 
 from ckschedule.catalog.entries import CATALOG as CATALOG
 from ckschedule.catalog.entries import Entry as Entry
+from ckschedule.catalog.entries import build as build
 from ckschedule.catalog.entries import entry as entry
 from ckschedule.catalog.lstm import lstm as lstm
 from ckschedule.catalog.optimizer import OPTIMIZERS as OPTIMIZERS

@@ -1,10 +1,11 @@
 """The catalogue: networks by name, for people who know the name and not the shape."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from ckschedule.catalog.lstm import lstm
 from ckschedule.catalog.resnet import resnet
@@ -97,6 +98,36 @@ CATALOG: Final[Mapping[str, Entry]] = MappingProxyType(
     }
 )
 """Networks by name; sizes and precision can be overridden in the call of ``build``."""
+
+
+def build(name: str, **options: Any) -> Chain:
+    """Return a network of the catalogue by name.
+
+    Parameters
+    ----------
+    name
+        A key of `CATALOG`.
+    **options
+        What the network's own function takes, such as ``batch`` or ``device``.
+
+    Raises
+    ------
+    InvalidModelError
+        If the name is unknown, or the network has no such option.
+
+    Examples
+    --------
+    >>> build("gpt2-xl", batch=8).name
+    'gpt-48x1600'
+    """
+    formula = entry(name).build
+    known = inspect.signature(formula).parameters
+    for option in options:
+        if option not in known:
+            raise InvalidModelError(
+                f"network {name!r} has no option {option!r}; it has {', '.join(known)}"
+            )
+    return formula(**options)
 
 
 def entry(name: str) -> Entry:

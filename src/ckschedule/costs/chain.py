@@ -22,7 +22,7 @@ from ckschedule.costs.graph import Graph
 from ckschedule.costs.lowering import PLAIN, lower
 from ckschedule.costs.static import StaticMemory
 from ckschedule.errors import InvalidModelError
-from ckschedule.units import TimeUnit
+from ckschedule.units import TimeUnit, format_bytes, format_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +151,9 @@ class Chain:
         check_time_unit(self.time_unit, "chain: time_unit")
         as_flag(self.input_gradient, "chain: input_gradient")
         object.__setattr__(self, "input", as_count(self.input, "chain: input"))
+        _check_class(self.static, StaticMemory, "chain: static")
+        for i, stage in enumerate(self.stages, start=1):
+            _check_class(stage, Stage, f"stage {i}")
         if not self.stages:
             raise InvalidModelError("the chain has no stages; give at least one")
         loss = self.loss or Stage(
@@ -174,6 +177,19 @@ class Chain:
         object.__setattr__(self, "loss", sequence[-1])
         check_total(self.worst_peak, "the sum of the chain's bytes")
         check_total(self.worst_makespan, "the worst makespan of the chain")
+
+    def __str__(self) -> str:
+        """Return sizes and time in words."""
+        saved = sum(
+            stage.output + max((v.saved for v in stage.variants), default=0)
+            for stage in self.sequence
+        )
+        return (
+            f"chain {self.name!r}: {len(self.sequence)} stages, the loss included; "
+            f"{format_bytes(saved)} of outputs and saved tensors, "
+            f"{format_bytes(self.static.total)} static; "
+            f"{format_time(self.base_time, self.time_unit)}"
+        )
 
     @cached_property
     def sequence(self) -> tuple[Stage, ...]:
@@ -276,6 +292,13 @@ class Chain:
             )
 
 
+def _check_class(item: object, kind: type, what: str) -> None:
+    if not isinstance(item, kind):
+        raise InvalidModelError(
+            f"{what} is {item!r}, a {type(item).__name__}; give a {kind.__name__}(...)"
+        )
+
+
 def _resolve(stage: Stage, upstream: int, where: str) -> Stage:
     """Return ``stage`` with every default filled in and every number checked.
 
@@ -293,6 +316,8 @@ def _resolve(stage: Stage, upstream: int, where: str) -> Stage:
             f"{where}: parameter_gradient is {parameters}, but a stage without "
             f"variants has no backward; give it a variant or set 0"
         )
+    for variant in stage.variants:
+        _check_class(variant, Variant, f"{where}: variant")
     check_unique((v.name for v in stage.variants), f"{where}: variant")
     variants = []
     for variant in stage.variants:

@@ -28,9 +28,10 @@ def as_count(value: Any, what: str) -> int:
     try:
         number = index(value)
     except TypeError:
+        remedy = "round" if isinstance(value, float) else "convert it"
         raise InvalidModelError(
             f"{what} is {value!r}, a {type(value).__name__}; bytes and ticks are "
-            f"integers: round before you build the model"
+            f"integers: {remedy} before you build the model"
         ) from None
     if number < 0:
         raise InvalidModelError(f"{what} is {number}; it must be 0 or more")
@@ -98,7 +99,8 @@ def check_time_unit(value: Any, what: str) -> None:
     """Refuse a time unit that is not one of `TIME_UNITS`."""
     if value not in TIME_UNITS:
         raise InvalidModelError(
-            f"{what} is {value!r}; choose one of {', '.join(TIME_UNITS)}"
+            f"{what} is {value!r}; choose one of {', '.join(TIME_UNITS)}, and convert "
+            f"other units to integers of these"
         )
 
 

@@ -19,7 +19,7 @@ from ckschedule.costs.checks import (
 )
 from ckschedule.costs.static import StaticMemory
 from ckschedule.errors import InvalidModelError
-from ckschedule.units import TimeUnit
+from ckschedule.units import TimeUnit, format_bytes, format_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +206,15 @@ class Graph:
             ticks = as_count(self.reference_time, "graph: reference_time")
             given = None if ticks == self._fastest_time else ticks
             object.__setattr__(self, "reference_time", given)
+
+    def __str__(self) -> str:
+        """Return sizes and time in words."""
+        size = format_bytes(sum(value.size for value in self.values))
+        return (
+            f"graph {self.name!r}: {len(self.nodes)} nodes, {len(self.values)} values "
+            f"of {size}, {format_bytes(self.static.total)} static; "
+            f"{format_time(self.base_time, self.time_unit)}"
+        )
 
     @cached_property
     def value_index(self) -> dict[str, int]:

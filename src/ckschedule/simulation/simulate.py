@@ -8,7 +8,7 @@ import numpy.typing as npt
 from ckschedule.costs.chain import Chain
 from ckschedule.costs.encoding import Encoding, encode
 from ckschedule.costs.graph import Graph
-from ckschedule.errors import InvalidScheduleError
+from ckschedule.errors import InvalidModelError, InvalidScheduleError
 from ckschedule.schedule import Schedule, from_codes, to_codes
 from ckschedule.simulation.trace import Trace
 from ckschedule.units import INT64_MAX, Budget, format_bytes, parse_budget
@@ -18,8 +18,21 @@ Model: TypeAlias = Chain | Graph
 
 
 def as_graph(model: Model) -> Graph:
-    """Return the graph that schedules of ``model`` refer to."""
-    return model.to_graph() if isinstance(model, Chain) else model
+    """Return the graph that schedules of ``model`` refer to.
+
+    Raises
+    ------
+    InvalidModelError
+        If ``model`` is neither a chain nor a graph.
+    """
+    if isinstance(model, Chain):
+        return model.to_graph()
+    if isinstance(model, Graph):
+        return model
+    raise InvalidModelError(
+        f"the model is {model!r}, a {type(model).__name__}; give a Chain or a Graph, "
+        f"such as catalog.build('resnet') or read_model('model.json')"
+    )
 
 
 def simulate(

@@ -1,6 +1,7 @@
 """The solver that picks a solver."""
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from ckschedule.costs.chain import Chain
 from ckschedule.errors import ResourceLimitError, UnsupportedModelError
@@ -26,12 +27,13 @@ class AutoSolver(AbstractFrontSolver):
     Attributes
     ----------
     exact, bracket, oracle
-        The settings of the three.
+        The settings of the three. The oracle gives up sooner than `Exhaustive` itself
+        does: within about a minute.
     """
 
     exact: ChainDP = field(default_factory=ChainDP)
     bracket: SlotDP = field(default_factory=SlotDP)
-    oracle: Exhaustive = field(default_factory=Exhaustive)
+    oracle: Exhaustive = field(default_factory=partial(Exhaustive, max_states=20_000))
 
     def choose(self, model: Model) -> tuple[AbstractFrontSolver, str]:
         """Return the solver that a search would start with, and why."""

@@ -241,3 +241,23 @@ def test_fronts_past_the_limit_say_what_to_set() -> None:
     chain = Chain(input=5, stages=stages)
     with pytest.raises(ResourceLimitError, match="memory_limit"):
         ck.pareto(chain, ChainDP(memory_limit=1 << 20))
+
+
+def test_times_too_fine_to_count_executions_beside_them_still_solve() -> None:
+    """Time alone decides then: here seconds in picoseconds, over hundreds of stages."""
+    stage = Stage(
+        output=4, forward=10**12 + 1, variants=(Variant(saved=9, backward=10**12),)
+    )
+    chain = Chain(input=4, stages=[stage] * 300)
+    coarse = replace(stage, forward=1, variants=(Variant(saved=9, backward=1),))
+    front = ck.pareto(chain, ChainDP())
+    alike = ck.pareto(Chain(input=4, stages=[coarse] * 300), ChainDP())
+    assert [p.peak for p in front] == [p.peak for p in alike]
+    assert [p.recomputations for p in front] == [p.recomputations for p in alike]
+
+
+def test_times_past_64_bits_are_refused_with_the_remedy() -> None:
+    """A sum of two costs must not wrap."""
+    stage = Stage(output=1, forward=2**55 + 1, variants=(Variant(saved=1, backward=1),))
+    with pytest.raises(ResourceLimitError, match="coarser unit"):
+        ck.pareto(Chain(input=1, stages=[stage] * 15), ChainDP())

@@ -23,7 +23,8 @@ class ChainArrays:
 
     A *cost* is ``ticks // tick * weight + executions``, so that comparing costs
     compares time first and the number of forward executions second. No
-    persistent schedule runs ``weight`` forwards or more.
+    persistent schedule runs ``weight`` forwards or more. Where time and executions do
+    not fit into one number, executions are not counted and ``weight`` is 1.
 
     Attributes
     ----------
@@ -89,8 +90,8 @@ def chain_arrays(chain: Chain) -> ChainArrays:
     Raises
     ------
     ResourceLimitError
-        If the chain's times are so fine that time and executions do not fit into one
-        64-bit number, or its bytes so many that two sums of them do not.
+        If the chain's ticks or bytes are so many that two sums of them do not fit into
+        one 64-bit number.
     """
     stages = chain.sequence
     n = len(stages)
@@ -101,13 +102,13 @@ def chain_arrays(chain: Chain) -> ChainArrays:
         *(v.backward for _, v in variants),
     )
     tick = max(tick, 1)
-    weight = n * (n + 1) // 2 + 1
-    _check_ranges(chain, tick, weight)
+    _check_ranges(chain, tick)
+    weight, execution = _weigh(chain, tick)
 
     def column(*numbers: int) -> Ints:
         return np.array(numbers, np.int64)
 
-    plain_cost = column(0, *(s.forward // tick * weight + 1 for s in stages))
+    plain_cost = column(0, *(s.forward // tick * weight + execution for s in stages))
     first_variant = np.zeros(n + 2, np.int64)
     first_variant[2:] = np.cumsum([len(s.variants) for s in stages])
     split = column(
@@ -130,7 +131,10 @@ def chain_arrays(chain: Chain) -> ChainArrays:
         first_variant=first_variant,
         saved=column(*(v.saved for _, v in variants)),
         cost=column(
-            *(((v.forward or 0) + v.backward) // tick * weight + 1 for _, v in variants)
+            *(
+                ((v.forward or 0) + v.backward) // tick * weight + execution
+                for _, v in variants
+            )
         ),
         record_transient=column(*(v.forward_transient or 0 for _, v in variants)),
         backward_transient=column(*(v.backward_transient or 0 for _, v in variants)),
@@ -141,7 +145,20 @@ def chain_arrays(chain: Chain) -> ChainArrays:
     )
 
 
-def _check_ranges(chain: Chain, tick: int, weight: int) -> None:
+def _weigh(chain: Chain, tick: int) -> tuple[int, int]:
+    """Return the weights of a tick and of an execution in costs.
+
+    Of very long chains with very fine times not both fit into a cost; then time alone
+    decides.
+    """
+    n = len(chain.sequence)
+    weight = n * (n + 1) // 2 + 1
+    if (chain.worst_makespan // tick + n) * weight > LARGEST:
+        return 1, 0
+    return weight, 1
+
+
+def _check_ranges(chain: Chain, tick: int) -> None:
     size = chain.worst_peak - chain.static.total
     if size > LARGEST:
         raise ResourceLimitError(
@@ -150,11 +167,10 @@ def _check_ranges(chain: Chain, tick: int, weight: int) -> None:
             f"as KiB"
         )
     worst = chain.worst_makespan
-    if (worst // tick + len(chain.sequence)) * weight > LARGEST:
+    if worst // tick > LARGEST:
         raise ResourceLimitError(
-            f"chain {chain.name!r}: its worst makespan is {worst} ticks, and that "
-            f"times {weight} (to prefer fewer executions among equally fast schedules) "
-            f"passes 2**62; give times in a coarser unit"
+            f"chain {chain.name!r}: its worst makespan is {worst} ticks, which passes "
+            f"2**62; give times in a coarser unit"
         )
 
 

@@ -34,6 +34,8 @@ def rebuild(tables: FrontTables, memory: int) -> Ints:
     points, cost = tables.root()
     best = int(cost[np.searchsorted(points, memory, side="right") - 1])
     executions = best % arrays.weight
+    if arrays.weight == 1:
+        executions = arrays.n * (arrays.n + 1) // 2
     # Each execution frees at most two values, and so does each of the n backwards.
     codes = np.empty(3 * (executions + arrays.n) + 1, np.int64)
     written = choices.write_codes(
