@@ -216,8 +216,10 @@ def nothing_fits(budget: int, scope: Scope, *, least: int | None, static: int) -
     """
     words = f"nothing fits within {format_bytes(budget)} among {scope.sentence}"
     if least is not None:
+        works = "works" if scope is not Scope.CONSTRUCTION else "holds this one"
         words += (
-            f"; the smallest budget that works is {least} bytes ({format_bytes(least)})"
+            f"; the smallest budget that {works} is {least} bytes "
+            f"({format_bytes(least)})"
         )
     if static:
         words += f", of which {format_bytes(static)} are static"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +53,12 @@ def to_codes(schedule: Schedule, encoding: Encoding) -> npt.NDArray[np.int64]:
     known: dict[Operation, int] = {}
     codes = np.empty(len(schedule), np.int64)
     for i, operation in enumerate(schedule.operations):
-        code = known.get(operation)
+        try:
+            code = known.get(operation)
+        except TypeError:
+            raise InvalidScheduleError(
+                f"operation {i}: {operation!r} holds something else than names", index=i
+            ) from None
         if code is None:
             match operation:
                 case Compute(node, mode):
@@ -63,7 +67,11 @@ def to_codes(schedule: Schedule, encoding: Encoding) -> npt.NDArray[np.int64]:
                     position = values.get(value)
                     code = None if position is None else -1 - position
                 case _:
-                    assert_never(operation)
+                    raise InvalidScheduleError(
+                        f"operation {i} is {operation!r}, a "
+                        f"{type(operation).__name__}; give a Compute or a Free",
+                        index=i,
+                    )
             if code is None:
                 raise InvalidScheduleError(
                     f"operation {i}: {operation} names something that the graph "

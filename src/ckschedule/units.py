@@ -33,6 +33,16 @@ _REMEDY: Final = (
 )
 
 
+def shown(number: int) -> str:
+    """Return an integer in digits, or its magnitude where the digits are too many.
+
+    Python refuses to write integers of more than 4300 digits.
+    """
+    if number.bit_length() > 256:
+        return f"{'-' if number < 0 else ''}2**{number.bit_length() - 1} or more"
+    return str(number)
+
+
 def parse_budget(budget: Budget, *, store_all: int | None = None) -> int:
     """Return a budget in bytes.
 
@@ -78,10 +88,11 @@ def parse_budget(budget: Budget, *, store_all: int | None = None) -> int:
     else:
         size = int(budget)
     if size < 0:
-        raise InvalidBudgetError(f"budget {budget!r} is negative; {_REMEDY}")
+        raise InvalidBudgetError(f"budget {shown(size)} is negative; {_REMEDY}")
     if size > INT64_MAX:
         raise InvalidBudgetError(
-            f"budget {budget!r} exceeds 2**63 - 1 bytes, the most that can be counted"
+            f"budget {shown(size)} exceeds 2**63 - 1 bytes, the most that can be "
+            f"counted"
         )
     return size
 

@@ -307,3 +307,22 @@ def test_lists_become_tuples() -> None:
     assert hash(graph) == hash(
         Graph(values=(A,), nodes=(node("A", ("a",)),), targets=("a",))
     )
+
+
+def test_a_value_is_born_beside_what_it_holds() -> None:
+    """A dead value cannot be held; freeing it first would otherwise free more."""
+    values = (
+        Value(name="a", size=3),
+        Value(name="b", size=4, holds=("a",)),
+        Value(name="c", size=4),
+    )
+    mode = Mode(name="m", time=1, outputs=("b",))
+    with pytest.raises(InvalidModelError, match="add 'a' to its needs or outputs"):
+        Graph(
+            values=values,
+            nodes=(
+                Node(name="B", modes=(mode,)),
+                Node(name="C", modes=(Mode(name="m", time=1, outputs=("c",)),)),
+            ),
+            inputs=("a",),
+        )

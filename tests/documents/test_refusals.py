@@ -349,3 +349,20 @@ def test_any_bytes_are_read_or_refused(data: st.DataObject) -> None:
     end = data.draw(st.integers(start, min(len(text), start + 5)))
     with suppress(DocumentError):
         from_json(text[:start] + data.draw(st.binary(max_size=5)) + text[end:])
+
+
+def test_claims_that_contradict_each_other_are_refused(
+    chain: Chain, result: dict[str, Any]
+) -> None:
+    """A replay cannot confirm a bound, but two claims can refute each other."""
+    nothing = result | {"status": "infeasible", "trace": None, "lower_bound": None}
+    assert "minimum_budget is 0" in refusal(nothing | {"minimum_budget": 0})
+    assert "lower_bound is 5" in refusal(nothing | {"lower_bound": 5})
+    assert "the schedule keeps" in refusal(result | {"minimum_budget": 10**6})
+
+
+def test_an_exact_front_has_no_gap(front: ParetoFront) -> None:
+    """Exact means that each point is proved."""
+    tree = json.loads(to_json(front))
+    tree["points"][0]["lower_bound"] -= 1
+    assert "exact is true, but points[0].lower_bound" in refusal(tree)

@@ -172,7 +172,7 @@ def test_the_unit_chain_of_twenty_one_nodes(budget: int, time: int) -> None:
 
 def test_the_proof_ranges_over_all_schedules() -> None:
     """And the solver's name says which."""
-    result = ck.solve(unit_chain(3), 100)
+    result = ck.solve(unit_chain(3), 100, Exhaustive())
     assert (result.scope, result.status) == (Scope.UNRESTRICTED, Status.OPTIMAL)
     assert result.solver == repr(Exhaustive())
 
@@ -246,10 +246,16 @@ def graphs(draw: st.DrawFn) -> Graph:
         values.append(Value(name=f"v{i}", size=draw(small), holds=tuple(holds)))
         modes = []
         for k in range(draw(st.integers(1, 2))):
-            needs = draw(st.lists(st.sampled_from(before), max_size=2, unique=True))
-            consumes = [v for v in needs if draw(st.integers(0, 3)) == 0]
+            drawn = draw(st.lists(st.sampled_from(before), max_size=2, unique=True))
+            # What a value holds lives when it is born.
+            needs = list(dict.fromkeys([*holds, *drawn]))
+            consumes = [v for v in drawn if v not in holds and draw(st.booleans())]
             # Now and then an earlier value comes along, as the output of a recording.
-            others = [v for v in before[1:] if v not in needs]
+            others = [
+                v.name
+                for v in values[1:-1]
+                if v.name not in needs and {*v.holds} <= {*needs} - {*consumes}
+            ]
             extra = (
                 draw(st.lists(st.sampled_from(others), max_size=1)) if others else []
             )
@@ -439,3 +445,17 @@ def test_a_mode_is_chosen_by_what_it_costs() -> None:
     assert table(graph) == {1: 5, 9: 1}
     (operation,) = ck.solve(graph, 8, Exhaustive()).raise_for_status().schedule
     assert operation == Compute("n", "slow")
+
+
+def test_sets_to_free_count_towards_the_limit() -> None:
+    """One state of a wide graph can have more of them than all states together."""
+    inputs = tuple(f"i{k}" for k in range(24))
+    graph = Graph(
+        values=(*(Value(name=n, size=1) for n in inputs), Value(name="o", size=12)),
+        nodes=(Node(name="N", modes=(Mode(name="m", time=1, outputs=("o",)),)),),
+        inputs=inputs,
+        unpinned=inputs,
+        targets=("o",),
+    )
+    with pytest.raises(ResourceLimitError, match="passed 1000 states"):
+        ck.solve(graph, 24, Exhaustive(max_states=1000))

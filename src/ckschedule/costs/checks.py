@@ -5,7 +5,7 @@ from operator import index
 from typing import Any
 
 from ckschedule.errors import InvalidModelError
-from ckschedule.units import INT64_MAX, TIME_UNITS
+from ckschedule.units import INT64_MAX, TIME_UNITS, shown
 
 
 def as_count(value: Any, what: str) -> int:
@@ -34,10 +34,10 @@ def as_count(value: Any, what: str) -> int:
             f"integers: {remedy} before you build the model"
         ) from None
     if number < 0:
-        raise InvalidModelError(f"{what} is {number}; it must be 0 or more")
+        raise InvalidModelError(f"{what} is {shown(number)}; it must be 0 or more")
     if number > INT64_MAX:
         raise InvalidModelError(
-            f"{what} is {number}, beyond 2**63 - 1; use a coarser unit"
+            f"{what} is {shown(number)}, beyond 2**63 - 1; use a coarser unit"
         )
     return number
 

@@ -158,7 +158,8 @@ class Graph:
     InvalidModelError
         For unknown or duplicate names, negative or non-integer numbers, a transient
         below outputs minus consumed bytes, a value that nothing yields, values that
-        hold each other in a circle, or sums beyond ``2**63 - 1``.
+        hold each other in a circle or are born without what they hold, or sums beyond
+        ``2**63 - 1``.
     """
 
     values: tuple[Value, ...]
@@ -259,6 +260,7 @@ class Graph:
                 where = f"node {node.name!r}, mode {mode.name!r}:"
                 check(mode.outputs, f"{where} outputs")
                 check(mode.needs, f"{where} needs")
+                self._check_born_holding(where, mode)
                 for name in mode.outputs:
                     if name in mode.needs:
                         raise InvalidModelError(
@@ -267,9 +269,26 @@ class Graph:
         for part in ("inputs", "unpinned", "targets", "kept"):
             check(getattr(self, part), f"graph: {part}")
             check_unique(getattr(self, part), f"graph: {part} entry")
+        for name in self.inputs:
+            for held in self.values[known[name]].holds:
+                if held not in self.inputs:
+                    raise InvalidModelError(
+                        f"input {name!r} holds {held!r}, which is no input; add it"
+                    )
         for name in self.unpinned:
             if name not in self.inputs:
                 raise InvalidModelError(f"unpinned value {name!r} is no input")
+
+    def _check_born_holding(self, where: str, mode: Mode) -> None:
+        # What is held lives when its holder is born: it could not be held otherwise.
+        lives = {*mode.needs, *mode.outputs} - {*mode.consumes}
+        for output in mode.outputs:
+            for name in self.values[self.value_index[output]].holds:
+                if name not in lives:
+                    raise InvalidModelError(
+                        f"{where} yields {output!r}, which holds {name!r}; add "
+                        f"{name!r} to its needs or outputs, and do not consume it"
+                    )
 
     def _check_producers(self) -> None:
         given = set(self.inputs)

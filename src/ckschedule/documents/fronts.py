@@ -114,6 +114,11 @@ def _check(front: ParetoFront) -> None:
             )
     for k, point in enumerate(front.points):
         _check_point(point, front.model, f"points[{k}]")
+        if front.exact and point.lower_bound != point.makespan:
+            raise DocumentError(
+                f"exact is true, but points[{k}].lower_bound is {point.lower_bound} "
+                f"for a makespan of {point.makespan}"
+            )
 
 
 def _check_point(point: ParetoPoint, model: Model, where: str) -> None:

@@ -38,7 +38,7 @@ def parse_header(tree: object) -> str:
         )
     version = tree.get("version")
     # True == 1 in Python, but not in the format.
-    if isinstance(version, bool) or version != VERSION:
+    if type(version) is not int or version != VERSION:
         newer = isinstance(version, int) and version > VERSION
         by = "written by a newer ckschedule; " if newer else ""
         raise DocumentError(

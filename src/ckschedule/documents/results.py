@@ -131,8 +131,17 @@ def _check(result: Result) -> None:
     if (trace is not None) != (result.status in _SOLVED):
         has = "no schedule" if trace is None else "a schedule"
         raise DocumentError(f"status is {str(result.status)!r}, but there is {has}")
+    least = result.minimum_budget
     if trace is None:
+        if bound is not None:
+            raise DocumentError(f"lower_bound is {bound}, but there is no schedule")
+        if result.status is Status.INFEASIBLE and least is not None:
+            _check_infeasible(least, result.budget)
         return
+    if least is not None and trace.peak < least:
+        raise DocumentError(
+            f"minimum_budget is {least}, but the schedule keeps {trace.peak} bytes"
+        )
     if trace.peak > result.budget:
         raise DocumentError(
             f"budget is {result.budget}, but the schedule reaches {trace.peak} bytes"
@@ -145,4 +154,12 @@ def _check(result: Result) -> None:
         raise DocumentError(
             f"status is 'optimal' with lower_bound {bound}, but the schedule takes "
             f"{trace.makespan}"
+        )
+
+
+def _check_infeasible(least: int, budget: int) -> None:
+    if least <= budget:
+        raise DocumentError(
+            f"status is 'infeasible' within {budget} bytes, but minimum_budget is "
+            f"{least}"
         )

@@ -33,7 +33,9 @@ class AutoSolver(AbstractFrontSolver):
 
     exact: ChainDP = field(default_factory=ChainDP)
     bracket: SlotDP = field(default_factory=SlotDP)
-    oracle: Exhaustive = field(default_factory=partial(Exhaustive, max_states=20_000))
+    oracle: Exhaustive = field(
+        default_factory=partial(Exhaustive, max_states=2_000_000)
+    )
 
     def choose(self, model: Model) -> tuple[AbstractFrontSolver, str]:
         """Return the solver that a search would start with, and why."""

@@ -36,7 +36,8 @@ class Exhaustive(AbstractFrontSolver):
     Attributes
     ----------
     max_states
-        States that may be visited; past it `ResourceLimitError`.
+        Live sets that one search may look at, states as well as what it might free on
+        the way from one to the next; past it `ResourceLimitError`.
 
     Notes
     -----
@@ -49,7 +50,7 @@ class Exhaustive(AbstractFrontSolver):
     Ties in time go to fewer computations.
     """
 
-    max_states: int = 2_000_000
+    max_states: int = 20_000_000
 
     def __post_init__(self) -> None:
         limit = as_setting(self.max_states, "Exhaustive: max_states", least=1)
@@ -63,7 +64,7 @@ class Exhaustive(AbstractFrontSolver):
         Raises
         ------
         ResourceLimitError
-            If more than ``max_states`` states would be visited.
+            If more than ``max_states`` live sets would be looked at.
         """
         graph = as_graph(model)
         space = _Space.of(encode(graph))
@@ -135,6 +136,25 @@ class Exhaustive(AbstractFrontSolver):
         return high
 
 
+class _Meter:
+    """Counts live sets as they are looked at, and stops the search at a limit."""
+
+    __slots__ = ("_left", "_limit", "_name")
+
+    def __init__(self, name: str, limit: int) -> None:
+        self._name = name
+        self._limit = limit
+        self._left = limit
+
+    def count(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise ResourceLimitError(
+                f"the exhaustive search of {self._name!r} passed {self._limit} states; "
+                f"raise Exhaustive(max_states=...), or coarsen the graph to a chain"
+            )
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Space:
     """A graph as bit masks over its values, and the moves between live sets."""
@@ -188,7 +208,9 @@ class _Space:
             self.sizes[live] = total
         return total
 
-    def releases(self, live: int, mode: int, budget: int) -> Iterator[int]:
+    def releases(
+        self, live: int, mode: int, budget: int, meter: "_Meter"
+    ) -> Iterator[int]:
         """Yield every minimal set to free so that a mode can run within the budget."""
         fixed = self.needs[mode] | self.pinned
         forced = 0
@@ -215,6 +237,7 @@ class _Space:
             for chosen in level:
                 for option in options:
                     union = chosen | option
+                    meter.count()
                     if union == chosen or any(union & f == f for f in found):
                         continue
                     if self.bytes(union) >= deficit:
@@ -257,6 +280,7 @@ def _cheapest(space: _Space, budget: int, max_states: int) -> list[int] | None:
     best: dict[State, Cost] = {start: (0, 0)}
     came: dict[State, tuple[State, int, int]] = {}
     queue: list[tuple[Cost, State]] = [((0, 0), start)]
+    meter = _Meter(space.encoding.graph.name, max_states)
     while queue:
         cost, state = heappop(queue)
         if cost > best[state]:
@@ -268,7 +292,7 @@ def _cheapest(space: _Space, budget: int, max_states: int) -> list[int] | None:
             if not _may_run(space, state, mode):
                 continue
             then = (cost[0] + space.time[mode], cost[1] + 1)
-            for released in space.releases(live, mode, budget):
+            for released in space.releases(live, mode, budget, meter):
                 kept = live & ~released
                 after = (
                     (kept | space.outputs[mode]) & ~space.consumes[mode],
@@ -279,12 +303,7 @@ def _cheapest(space: _Space, budget: int, max_states: int) -> list[int] | None:
                     best[after] = then
                     came[after] = (state, mode, released)
                     heappush(queue, (then, after))
-        if len(best) > max_states:
-            raise ResourceLimitError(
-                f"the exhaustive search of {space.encoding.graph.name!r} passed "
-                f"{max_states} states; raise Exhaustive(max_states=...), or coarsen "
-                f"the graph to a chain"
-            )
+                    meter.count()
     return None
 
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import equal, one_node, run
 
+import ckschedule as ck
 from ckschedule.costs import Chain, Stage, StaticMemory, Variant
 from ckschedule.errors import InvalidSettingError, UnsupportedModelError
 from ckschedule.result import Scope
@@ -142,6 +143,9 @@ def test_bounds_hold_where_slots_change(chain: Chain, extra: int) -> None:
     if proposal.infeasible:
         assert optimum is None
         return
+    if proposal.schedule is None:
+        assert not slots_for(chain, budget)
+        return
     trace = run(Revolve(), chain, budget)
     assert trace.makespan == proposal.makespan
     if optimum is not None:
@@ -243,3 +247,18 @@ def test_graphs_and_missing_slots_are_refused() -> None:
         Revolve().search(one_node(), 10)
     with pytest.raises(InvalidSettingError, match="slots is 0"):
         Revolve(0)
+
+
+@pytest.mark.parametrize("budget", range(7, 12))
+def test_slots_that_do_not_fit_give_no_schedule_and_prove_nothing(budget: int) -> None:
+    """Other schedules of the scope may fit where the asked slots do not."""
+    chain = ck.catalog.uniform(stages=8, saved=2)
+    result = ck.solve(chain, budget, ck.Revolve(6))
+    assert result.status is ck.Status.UNKNOWN
+
+
+def test_a_budget_between_any_schedule_and_one_slot_gives_no_schedule() -> None:
+    """The least peak of the scope may be below what one slot needs."""
+    chain = ck.catalog.uniform(stages=6, transient=9)
+    for budget in range(8, 12):
+        assert ck.solve(chain, budget, ck.Revolve()).trace is None

@@ -73,7 +73,7 @@ class Revolve(AbstractSolver):
         """Return the schedule; linear in its operations.
 
         With n steps in s slots it runs ``n + advances(n, s)`` forwards of the steps.
-        If the budget is below what one slot needs, there is no schedule.
+        If the budget is below what its slots need, there is no schedule.
 
         Raises
         ------
@@ -88,7 +88,10 @@ class Revolve(AbstractSolver):
             return Proposal(
                 scope=Scope.SINGLE_TAPE, infeasible=True, minimum_budget=minimum
             )
-        slots = self.slots or max(1, slots_within(shape, budget))
+        slots = self.slots or slots_within(shape, budget)
+        if slots == 0 or peak(shape, slots) > budget:
+            # Other schedules of the scope may fit: this says nothing of them.
+            return Proposal(scope=Scope.SINGLE_TAPE, minimum_budget=minimum)
         forward = shape.stage.forward
         # Running a stage onward may also record it and drop what it saved.
         onward = min(forward, shape.variant.forward or 0)
