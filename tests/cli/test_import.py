@@ -30,6 +30,17 @@ def test_a_file_becomes_a_document(tmp_path: Path) -> None:
     assert "sum of outputs" in run("csv", table).stdout
 
 
+def test_a_graph_is_said_to_have_a_chain(tmp_path: Path) -> None:
+    """Graphs of more than a dozen nodes are rarely solved."""
+    path = tmp_path / "net.json"
+    nodes = [{"id": i, "cost_cpu": 1, "cost_ram": 1, "backward": False} for i in (0, 1)]
+    links = [{"source": 0, "target": 1}]
+    path.write_text(json.dumps({"directed": True, "nodes": nodes, "links": links}))
+    result = run("node-link", path)
+    assert result.exit_code == 0, result.output
+    assert "node-link-chain" in result.stderr
+
+
 def test_wrong_use_ends_with_2(tmp_path: Path) -> None:
     """An unknown format, a missing file, a file of another format."""
     other = tmp_path / "other.txt"

@@ -59,7 +59,14 @@ FROZEN = {
     ],
     "solve": ["MODEL", "--budget", "--solver", "--out/-o", "--json", *MODEL_OPTIONS],
     "compare": ["MODEL", "--budget", "--json", *MODEL_OPTIONS],
-    "simulate": ["PLAN", "--model", "--budget", "--show/--no-show", "--json"],
+    "simulate": [
+        "PLAN",
+        "--model",
+        "--budget",
+        "--show/--no-show",
+        "--json",
+        *MODEL_OPTIONS,
+    ],
     "catalog": ["MODEL", "--out/-o", "--json", *MODEL_OPTIONS],
     "import": ["FORMAT", "FILE", "--out/-o", "--json"],
 }

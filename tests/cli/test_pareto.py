@@ -59,9 +59,8 @@ def test_a_budget_that_nothing_fits_ends_with_1_and_the_smallest_that_works() ->
     """The table is still printed."""
     result = run(*MODEL, "--budget", "6")
     assert result.exit_code == 1
-    assert "within 6: nothing fits; the smallest budget that works is 7 B" in (
-        result.stdout
-    )
+    assert "within 6: nothing fits" in result.stdout
+    assert "--budget 7, the smallest that works" in result.stdout
 
 
 def test_static_memory_is_shown_apart() -> None:
@@ -95,6 +94,15 @@ def test_the_picture_has_the_format_of_its_suffix(
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_every_picture_that_is_asked_for_is_written(tmp_path: Path) -> None:
+    """And named on stderr, where it does not disturb JSON."""
+    first, second = tmp_path / "a.png", tmp_path / "b.svg"
+    result = run(*MODEL, "--plot", first, "--plot", second, "--json")
+    assert result.stderr == f"wrote {first}\nwrote {second}\n"
+    assert sorted(tmp_path.iterdir()) == [first, second]
+    assert json.loads(result.stdout)["command"] == "pareto"
+
+
 def test_the_terminal_plot_is_drawn_on_request() -> None:
     """Without a terminal it is left out by default."""
     assert "peak memory" not in run(*MODEL).stdout
@@ -111,7 +119,7 @@ def test_the_terminal_plot_is_drawn_on_request() -> None:
         (("gpt2", "--depth", "3"), "--depth", "--layers"),
         (("resnet", "--blocks", "3;4"), "--blocks", "commas"),
         (("resnet", "--device", "abacus"), "abacus", "a100"),
-        (("resnet", "--depth", "3"), "depth", "blocks"),
+        (("resnet", "--depth", "3"), "--depth is 3", "--blocks 1,1,1,1"),
         ((*MODEL, "--budget", "0.5"), "0.5", "write whole bytes"),
         ((*MODEL, "--overhead", "-3%"), "--overhead", "30%"),
         ((*MODEL, "--overhead", "0.3"), "0.3", "30%"),
@@ -119,7 +127,13 @@ def test_the_terminal_plot_is_drawn_on_request() -> None:
         ((*MODEL, "--plot", "no/folder/f.png"), "no/folder", "create it first"),
         ((*MODEL, "-o", "no/folder/f.json"), "no/folder", "create it first"),
         (("missing.json",), "missing.json", "No such file"),
-        ((), "model", "--help"),
+        ((), "MODEL", "--help"),
+        (("GPT2-XL",), "'GPT2-XL'", "did you mean 'gpt2-xl'?"),
+        (("resnet50",), "'resnet50'", "did you mean 'resnet --depth 50'?"),
+        (("gpt2", "--batch", "x"), "--batch is 'x'", "write a whole number"),
+        (("gpt2", "--batch", "-4"), "--batch is -4", "0 or more"),
+        (("gpt2", "--optimizer", "adam"), "'adam'", "did you mean adamw?"),
+        (("gpt2", "--hidden", "770"), "--hidden is 770", "another --heads"),
     ],
 )
 def test_wrong_use_ends_with_2_and_names_culprit_and_remedy(
@@ -142,6 +156,25 @@ def test_options_of_the_catalogue_are_refused_for_files(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "--batch" in result.stderr
     assert "leave them out" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "format"),
+    [
+        ("net.txt", "node1 -- Conv2d() -- forward_compute_time=1.0\n", "pipedream"),
+        ("net.json", '{"directed": true, "nodes": []}', "node-link-chain"),
+        ("net.csv", "name,output\n", "csv"),
+    ],
+)
+def test_a_file_of_another_program_is_answered_by_the_command_that_imports_it(
+    tmp_path: Path, name: str, text: str, format: str
+) -> None:
+    """With the file's own path."""
+    path = tmp_path / name
+    path.write_text(text)
+    result = run(path)
+    assert result.exit_code == 2
+    assert f"'ckschedule import {format} {path} -o model.json'" in result.stderr
 
 
 def test_a_file_gives_the_front_of_its_model(tmp_path: Path) -> None:

@@ -41,7 +41,28 @@ def test_a_budget_that_is_passed_ends_with_1(plan: Path) -> None:
     result = run(plan, "--budget", "15", "--json")
     assert result.exit_code == 1
     assert json.loads(result.stdout)["held"] is False
-    assert "passes the budget of 15 bytes by 1 bytes" in result.stderr
+    assert "passes the budget of 15 by 1 byte\n" in result.stderr
+
+
+def test_what_becomes_of_each_stage_is_shown(plan: Path) -> None:
+    """Recorded forwards of the JSON add up to the recomputations."""
+    document = json.loads(run(plan, "--json").stdout)
+    stages = document["stages"]
+    assert len(stages) == len(CHAIN.sequence)
+    assert sum(stage["recomputed"] for stage in stages) == document["recomputed"]
+    assert {stage["saved_as"] for stage in stages} == {"all"}
+    assert "saved tensors" in run(plan).stdout
+
+
+def test_the_model_takes_its_options(tmp_path: Path) -> None:
+    """As with every other command; without a model they are refused."""
+    path = tmp_path / "plan.json"
+    ck.write_json(ck.solve(CHAIN, "60%"), path)
+    options = ["--stages", "8", "--saved-bytes", "2"]
+    assert run(path, "--model", "uniform", *options).exit_code == 0
+    refused = run(path, *options)
+    assert refused.exit_code == 2
+    assert "name the model that this is for with --model" in refused.stderr
 
 
 def test_a_bare_schedule_needs_its_model(tmp_path: Path) -> None:

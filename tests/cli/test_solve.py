@@ -9,6 +9,7 @@ from typer.testing import CliRunner, Result
 import ckschedule as ck
 from ckschedule.cli.app import app
 from ckschedule.cli.solvers import SOLVERS
+from ckschedule.cli.summary import gap_percent, live_names
 
 MODEL = ["uniform", "--stages", "8", "--saved-bytes", "2"]
 CHAIN = ck.catalog.uniform(stages=8, saved=2)
@@ -72,6 +73,34 @@ def test_an_infeasible_budget_ends_with_1_and_the_smallest_that_works() -> None:
     assert run(*MODEL, "--budget", "7").exit_code == 0
 
 
+def test_an_infeasible_budget_leaves_an_old_plan(tmp_path: Path) -> None:
+    """A good plan is not replaced by none, and stderr says so."""
+    path = tmp_path / "plan.json"
+    written = run(*MODEL, "--budget", "60%", "-o", path)
+    assert written.stderr == f"wrote {path}\n"
+    plan = path.read_bytes()
+    refused = run(*MODEL, "--budget", "6", "-o", path)
+    assert refused.stderr == f"{path} was not written: there is no schedule\n"
+    assert path.read_bytes() == plan
+
+
+def test_the_plan_joins_stages_that_are_treated_alike() -> None:
+    """All is kept where all fits: one row for eight stages and the loss."""
+    lines = run(*MODEL, "--budget", "100%").stdout.splitlines()
+    rows = [line.split() for line in lines if "stage 1 to" in line]
+    assert rows[0][:3] == ["stage", "1", "to"]
+    assert "kept" in rows[0]
+    # The live values of neighbours are joined as well: 8 stages save 2 bytes each.
+    assert any("saved tensors of stage 1 to " in line for line in lines)
+
+
+def test_a_gap_is_never_rounded_to_none() -> None:
+    """It bounds from above."""
+    assert gap_percent(0.0) == "0 %"
+    assert gap_percent(1e-9) == "0.001 %"
+    assert gap_percent(0.012341) == "1.235 %"
+
+
 def test_zero_bytes_are_a_budget() -> None:
     """Valid, and infeasible."""
     assert run(*MODEL, "--budget", "0").exit_code == 1
@@ -83,7 +112,31 @@ def test_static_bytes_beyond_the_budget_are_said_to_be_the_reason() -> None:
     assert result.exit_code == 1
     text = " ".join(result.stdout.split())
     assert "static alone" in text
-    assert "'--optimizer none' counts activations only" in text
+    assert "--optimizer none, to count activations only" in text
+
+
+def test_an_optimizer_that_fits_is_named() -> None:
+    """With momentum gpt2 of two layers has 613 MiB of static bytes, with sgd 409."""
+    text = run("gpt2", "--layers", "2", "--budget", "600MiB").stdout
+    assert "--optimizer sgd" in text
+    assert "--optimizer momentum" not in text
+    assert "a smaller --batch (8 now)" in text
+
+
+def test_a_tiny_budget_without_a_unit_is_asked_about() -> None:
+    """40 is bytes; but bytes can be meant for a model that is counted in them."""
+    assert "--budget 40GiB, if that was meant" in run("gpt2", "--budget", "40").stdout
+    assert "GiB" not in run(*MODEL, "--budget", "6").stdout
+
+
+def test_gradients_are_named_by_whose_they_are() -> None:
+    """That of the chain's input belongs to no stage's output."""
+    live = {"g0": 1, "g1": 1, "g3": 1, "transient of B2": 4}
+    assert live_names(CHAIN, live) == [
+        ("running the backward of stage 2", 4),
+        ("input gradient, output gradient of stage 1", 2),
+        ("output gradient of stage 3", 1),
+    ]
 
 
 def test_a_construction_that_does_not_fit_ends_with_1() -> None:

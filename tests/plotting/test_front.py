@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +60,7 @@ def test_minimum_knee_static_and_budgets_are_marked(real: ck.ParetoFront) -> Non
     starts = ["static: ", "minimum: ", "knee: ", "within ", "within ", "store all: "]
     assert len(labels) == len(starts)
     assert all(any(text.startswith(s) for text in labels) for s in starts)
-    assert "within 0.000 GiB: nothing fits" in labels
+    assert "within 1 B: nothing fits" in labels
 
 
 def test_a_model_without_static_bytes_has_no_band(front: ck.ParetoFront) -> None:
@@ -74,6 +75,33 @@ def test_a_steep_end_is_cut_and_said_to_be(front: ck.ParetoFront) -> None:
     assert any(text.endswith("(beyond the axis)") for text in legend(ax))
     whole = plot_front(long, budgets=[long.minimum.peak])
     assert not any("beyond" in text for text in legend(whole))
+
+
+def test_the_minimum_stands_where_the_curve_leaves_a_cut_axis() -> None:
+    """Not beside the line."""
+    long = ck.pareto(ck.catalog.uniform(stages=40))
+    lines = plot_front(long).get_lines()
+    (minimum,) = (x for x in lines if str(x.get_label()).startswith("minimum"))
+    peak, top = (float(values[0]) for values in np.asarray(minimum.get_data()))
+    inside = [p for p in long if 100 * p.overhead / long.model.base_time <= top]
+    assert peak == inside[0].peak
+
+
+def test_overheads_are_marked_with_the_point_that_answers(
+    front: ck.ParetoFront,
+) -> None:
+    """16 steps once: 30 % allow 20, of which the least memory is drawn."""
+    answer = front.within_time(20)
+    assert answer is not None
+    labels = legend(plot_front(front, overheads=[Fraction(3, 10)]))
+    (label,) = (text for text in labels if text.startswith("at most +30 %"))
+    assert f" {answer.peak} B, " in label
+
+
+def test_the_title_is_the_models_name_unless_given(front: ck.ParetoFront) -> None:
+    """The command line adds what was asked."""
+    assert plot_front(front).get_title(loc="left") == "uniform-8"
+    assert plot_front(front, title="mine").get_title(loc="left") == "mine"
 
 
 def test_given_axes_are_used(front: ck.ParetoFront) -> None:
@@ -125,4 +153,4 @@ def test_pyplot_is_never_imported() -> None:
         "plot_front(ck.pareto(ck.catalog.uniform(stages=3)))\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=50)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=600)

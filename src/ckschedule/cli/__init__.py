@@ -17,9 +17,11 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A name that the terminal's encoding lacks must not end the program.
             stream.reconfigure(errors="replace")
+    from ckschedule.cli.exits import INTERRUPTED
+
     try:
         from ckschedule.cli.app import app
 
         app(prog_name="ckschedule")
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)

@@ -3,31 +3,21 @@
 import logging
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from ckschedule.cli.catalog import run_catalog
 from ckschedule.cli.compare import run_compare
+from ckschedule.cli.exits import FAULT, INTERRUPTED, NO_SCHEDULE, WRONG_USE
 from ckschedule.cli.imports import run_import
 from ckschedule.cli.output import fail
 from ckschedule.cli.pareto import run_pareto
+from ckschedule.cli.refusals import describe
 from ckschedule.cli.simulate import run_simulate
 from ckschedule.cli.solve import run_solve
 from ckschedule.errors import CkscheduleError, NoScheduleError, SolverFaultError
-
-NO_SCHEDULE: Final = 1
-"""Exit code: no schedule keeps the budget."""
-
-WRONG_USE: Final = 2
-"""Exit code: the command cannot be meant; the message says what to change."""
-
-FAULT: Final = 3
-"""Exit code: a fault of ckschedule."""
-
-INTERRUPTED: Final = 130
-"""Exit code: Ctrl-C, as shells count it."""
 
 
 class CommandLine(TyperGroup):
@@ -61,7 +51,7 @@ class CommandLine(TyperGroup):
             where = f"{error.filename}: " if error.filename is not None else ""
             code = fail(f"{where}{error.strerror or error}", WRONG_USE)
         if code == INTERRUPTED:
-            fail("interrupted; no file was changed", INTERRUPTED)
+            fail("interrupted", INTERRUPTED)
         if standalone_mode:
             sys.exit(code or 0)
         return code
@@ -79,7 +69,7 @@ app = typer.Typer(
 
 def _refuse(error: typer.TyperException) -> int:
     """Print why a command line cannot be meant; without a command, only the help."""
-    message = error.format_message().removeprefix("Invalid value: ")
+    message = describe(error)
     if not message:
         return WRONG_USE
     context = getattr(error, "ctx", None)

@@ -14,8 +14,13 @@ from ckschedule.cli.models import (
     takes_model,
 )
 from ckschedule.cli.options import Json, Out
-from ckschedule.cli.output import check_writable, console, emit_json
-from ckschedule.cli.summary import model_facts, stage_facts
+from ckschedule.cli.output import (
+    check_writable,
+    console,
+    emit_json,
+    write_document,
+)
+from ckschedule.cli.summary import model_facts, stage_facts, stage_range
 from ckschedule.costs.chain import Chain, Stage
 from ckschedule.costs.device import DEVICES, DTYPES, Device
 from ckschedule.simulation import Model
@@ -47,10 +52,7 @@ def _catalog(
         _list(json=json)
         return
     loaded = model.load()
-    if out is not None:
-        from ckschedule.documents import write_json
-
-        write_json(loaded, out)
+    write_document(loaded, out)
     if json:
         emit_json(
             {
@@ -154,13 +156,12 @@ def _stage_table(chain: Chain) -> "Table":
     groups = list(_groups(chain))
     stages = [stages[0] for stages in groups]
     size = byte_scale(
-        max(
-            max([s.output, s.parameter_gradient, *(v.saved for v in s.variants)])
-            for s in stages
-        )
+        n
+        for s in stages
+        for n in (s.output, s.parameter_gradient, *(v.saved for v in s.variants))
     )
     clock = time_scale(
-        max(max([s.forward, *(v.backward for v in s.variants)]) for s in stages),
+        (n for s in stages for n in (s.forward, *(v.backward for v in s.variants))),
         chain.time_unit,
     )
     table = ruled_table(
@@ -174,9 +175,11 @@ def _stage_table(chain: Chain) -> "Table":
             f"backward\n{clock.unit}",
         )
     )
+    start = 0
     for equal in groups:
         stage = equal[0]
-        name = stage.name if len(equal) == 1 else f"{stage.name} to {equal[-1].name}"
+        name = stage_range(chain, range(start, start + len(equal)))
+        start += len(equal)
         first = stage.variants[0] if stage.variants else None
         table.add_row(
             name,

@@ -1,16 +1,18 @@
 """``ckschedule compare``: known constructions beside the optimum."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import typer
 
 from ckschedule.budgets import budget_bytes, store_all
+from ckschedule.cli.advice import advice
+from ckschedule.cli.exits import NO_SCHEDULE
+from ckschedule.cli.fronts import compute_front
 from ckschedule.cli.models import ModelArgument, takes_model
 from ckschedule.cli.options import Budget, Json
 from ckschedule.cli.output import console, emit_json
-from ckschedule.cli.pareto import compute_front
-from ckschedule.cli.solvers import constructions
+from ckschedule.cli.solvers import CONSTRUCTIONS, solver_named
 from ckschedule.cli.summary import (
     exactly,
     model_facts,
@@ -32,8 +34,8 @@ class Comparison:
 
     Attributes
     ----------
-    solver
-        The construction.
+    name, solver
+        The construction, by its name on the command line.
     trace
         Its schedule's simulation, whether or not it keeps the budget; None if it has
         none.
@@ -45,6 +47,7 @@ class Comparison:
         Why there is no schedule, or what is to be said of it; may be empty.
     """
 
+    name: str
     solver: AbstractSolver
     trace: Trace | None
     fits: bool
@@ -66,7 +69,7 @@ def _compare(*, model: ModelArgument, budget: Budget, json: Json = False) -> Non
     loaded = model.load()
     limit = budget_bytes(loaded, budget)
     front = compute_front(loaded)
-    rows = [compare(loaded, limit, solver, front) for solver in constructions(loaded)]
+    rows = [compare(loaded, limit, name, front) for name in CONSTRUCTIONS]
     rows.sort(key=_order)
     try:
         best = front.at(limit)
@@ -75,40 +78,32 @@ def _compare(*, model: ModelArgument, budget: Budget, json: Json = False) -> Non
     if json:
         emit_json(_document(front, limit, best, rows))
     else:
-        _print(front, limit, best, rows)
+        least = front.minimum.peak
+        tries = [] if best else advice(model, loaded, budget, limit, least)
+        _print(front, limit, best, rows, tries)
     if best is None:
-        raise typer.Exit(1)
+        raise typer.Exit(NO_SCHEDULE)
 
 
-def compare(
-    model: Model, limit: int, solver: AbstractSolver, front: ParetoFront
-) -> Comparison:
+def compare(model: Model, limit: int, name: str, front: ParetoFront) -> Comparison:
     """Return what a construction does on a model, beside the optimum."""
     from ckschedule.solving import solve
 
+    solver = solver_named(name, model)
+    unknown = Comparison(
+        name=name, solver=solver, trace=None, fits=False, optimum=None, remark=""
+    )
     try:
         result = solve(model, limit, solver)
         fits = result.trace is not None
         if result.trace is None and result.minimum_budget is not None:
             result = solve(model, result.minimum_budget, solver)
     except UnsupportedModelError as error:
-        return Comparison(
-            solver=solver,
-            trace=None,
-            fits=False,
-            optimum=None,
-            remark=_reason(error),
-        )
+        return replace(unknown, remark=f"not applicable ({_reason(error)})")
     if result.trace is None:
-        return Comparison(
-            solver=solver,
-            trace=None,
-            fits=False,
-            optimum=None,
-            remark=result.explanation,
-        )
-    return Comparison(
-        solver=solver,
+        return replace(unknown, remark=result.explanation)
+    return replace(
+        unknown,
         trace=result.trace,
         fits=fits,
         optimum=_within(front, result.trace.peak),
@@ -117,11 +112,10 @@ def compare(
 
 
 def _reason(error: UnsupportedModelError) -> str:
-    # "StoreAll takes chains only: 'net' is a graph ...": the solver's name stands
-    # before the reason already.
     message = str(error)
-    _, found, reason = message.partition(" only: ")
-    return reason if found else message
+    if "not uniform" in message or "variants" in message or "the loss" in message:
+        return "stages differ"
+    return "takes chains only" if "is a graph" in message else message
 
 
 def _within(front: ParetoFront, peak: int) -> ParetoPoint | None:
@@ -164,6 +158,7 @@ def _document(
         },
         "constructions": [
             {
+                "name": row.name,
                 "solver": repr(row.solver),
                 "fits": row.fits,
                 "schedule": None if row.trace is None else trace_facts(row.trace, base),
@@ -178,7 +173,11 @@ def _document(
 
 
 def _print(
-    front: ParetoFront, limit: int, best: ParetoPoint | None, rows: list[Comparison]
+    front: ParetoFront,
+    limit: int,
+    best: ParetoPoint | None,
+    rows: list[Comparison],
+    tries: list[str],
 ) -> None:
     from ckschedule.cli.tables import (
         describe_front,
@@ -192,14 +191,12 @@ def _print(
     facts = describe_model(front.model) | describe_front(front)
     facts["budget"] = exactly(limit)
     if best is None:
-        least = front.minimum.peak
-        facts["budget"] += (
-            f": nothing fits; the smallest budget that works is {exactly(least)}"
-        )
+        facts["budget"] += ": nothing fits"
+        facts["try"] = "\n".join(tries)
     out.print(facts_table(facts))
     base = front.model.base_time
     size = byte_scale(
-        max([front.fastest.peak, *(r.trace.peak for r in rows if r.trace is not None)])
+        [front.fastest.peak, *(r.trace.peak for r in rows if r.trace is not None)]
     )
     table = ruled_table(
         (
@@ -225,7 +222,7 @@ def _print(
         if row.trace is None:
             continue
         table.add_row(
-            repr(row.solver),
+            row.name,
             size.text(row.trace.peak),
             "yes" if row.fits else "no",
             f"{sum(row.trace.recomputations.values()):,}",
@@ -238,7 +235,7 @@ def _print(
     out.print(table)
     for row in rows:
         if row.remark:
-            out.print(f"{row.solver!r}: {row.remark}", soft_wrap=not out.is_terminal)
+            out.print(f"{row.name}: {row.remark}")
 
 
 run_compare = takes_model(_compare)

@@ -6,7 +6,12 @@ from typing import Annotated, Literal
 import typer
 
 from ckschedule.cli.options import Json, Out
-from ckschedule.cli.output import check_writable, console, emit_json
+from ckschedule.cli.output import (
+    check_writable,
+    console,
+    emit_json,
+    write_document,
+)
 from ckschedule.cli.summary import exactly, model_facts
 from ckschedule.costs.chain import Chain
 from ckschedule.importers import FORMATS, import_model
@@ -24,12 +29,22 @@ def run_import(
         ),
     ],
     file: Annotated[
-        Path, typer.Argument(help="The file to import.", show_default=False)
+        Path,
+        typer.Argument(help="The file to import.", metavar="FILE", show_default=False),
     ],
     out: Out = None,
     json: Json = False,
 ) -> None:
     """Turn a file of another program into a model.
+
+    [bold]A CSV table[/bold] has a header and one stage a row. Bytes: output, saved;
+    optional gradient, parameter_gradient and transients. Ticks of 1 ns: forward,
+    backward. First the bytes of the input; a last row may be named loss:
+
+      name,output,forward,saved,backward
+      input,602112,,,
+      conv,3211264,1200,0,2400
+      relu,3211264,300,0,600
 
     [bold]Examples[/bold]
 
@@ -39,10 +54,7 @@ def run_import(
     """
     check_writable(out, "--out")
     model = import_model(file, format=format)
-    if out is not None:
-        from ckschedule.documents import write_json
-
-        write_json(model, out)
+    write_document(model, out)
     if json:
         emit_json(
             {
@@ -54,6 +66,12 @@ def run_import(
         )
     else:
         _print(model)
+    if format == "node-link":
+        typer.echo(
+            "A graph of more than a dozen nodes is rarely solved; import the file as "
+            "node-link-chain for a chain, which is solved exactly.",
+            err=True,
+        )
 
 
 def sums(model: Model) -> dict[str, int]:

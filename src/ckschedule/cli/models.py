@@ -7,10 +7,11 @@ the help texts, and flags that would clash or are long, are written down here.
 
 import inspect
 import logging
+import re
 import time
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache, wraps
 from pathlib import Path
@@ -20,6 +21,7 @@ import typer
 
 from ckschedule.catalog import CATALOG
 from ckschedule.costs.device import DEVICES
+from ckschedule.errors import DocumentError, InvalidModelError
 from ckschedule.simulation import Model
 
 _log = logging.getLogger(__name__)
@@ -27,7 +29,7 @@ _log = logging.getLogger(__name__)
 NO_DEVICE: Final = "none"
 """Value of ``--device`` that counts floating-point operations instead of time."""
 
-_PANEL: Final = "Options of catalogue models"
+_PANEL: Final = "Options of catalogue models; more: ckschedule catalog MODEL"
 
 _FLAGS: Final[Mapping[str, str]] = {
     "sequence": "seq",
@@ -127,7 +129,7 @@ class CatalogOption:
             rich_help_panel=_PANEL,
             show_default=False,
             hidden=self.parameter not in _COMMON,
-            metavar="N,N,..." if self.kind is str else None,
+            metavar={str: "N,N,...", int: "N"}.get(self.kind),
         )
         return inspect.Parameter(
             self.parameter,
@@ -193,6 +195,23 @@ class ModelArgument:
         """Whether the name is one of the catalogue's."""
         return self.name in CATALOG
 
+    def flag(self, option: str) -> str:
+        """Return the flag of a keyword."""
+        return catalog_options()[option].flag
+
+    def value(self, option: str) -> Any:
+        """Return what a keyword is here; None if the network has no such option."""
+        return {**options_of(self.name), **self.options}.get(option)
+
+    def vary(self, **options: Any) -> "ModelArgument":
+        """Return the same network with other options."""
+        return replace(self, options={**self.options, **options})
+
+    def title(self, model: Model) -> str:
+        """Return the name of the loaded model and the options that were given."""
+        given = [f"{self.flag(k)[2:]} {_as_text(v)}" for k, v in self.options.items()]
+        return ", ".join([model.name, *given])
+
     def load(self) -> Model:
         """Return the chain or graph.
 
@@ -220,12 +239,15 @@ class ModelArgument:
                 f"{self.name!r} has no such option; it has "
                 f"{', '.join(sorted(flags[key].flag for key in known))}"
             )
-        return CATALOG[self.name].build(**self.options)
+        try:
+            return CATALOG[self.name].build(**self.options)
+        except InvalidModelError as error:
+            raise InvalidModelError(_in_flags(str(error))) from error
 
     def _read(self) -> Model:
         if not Path(self.name).exists() and not _is_path(self.name):
-            near = get_close_matches(self.name, CATALOG, n=1, cutoff=0.5)
-            guess = f"did you mean {near[0]!r}? " if near else ""
+            near = _nearest(self.name)
+            guess = f"did you mean {near!r}? " if near else ""
             raise typer.BadParameter(
                 f"model {self.name!r} is neither in the catalogue nor a file; {guess}"
                 f"'ckschedule catalog' lists the names"
@@ -239,7 +261,47 @@ class ModelArgument:
         # Reading imports pydantic, which models of the catalogue do not need.
         from ckschedule.documents import read_model
 
-        return read_model(self.name)
+        try:
+            return read_model(self.name)
+        except DocumentError:
+            from ckschedule.cli.foreign import import_command
+
+            command = import_command(self.name)
+            if command is None:
+                raise
+            raise DocumentError(
+                f"{self.name} is a file of another program; run '{command}' and give "
+                f"model.json instead"
+            ) from None
+
+
+def _as_text(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _nearest(name: str) -> str | None:
+    """Return what an unknown name was meant to be, as it is written here."""
+    if depth := re.fullmatch(r"resnet[-_]?([0-9]+)", name, re.IGNORECASE):
+        return f"resnet --depth {depth[1]}"
+    near = get_close_matches(name.lower(), CATALOG, n=1, cutoff=0.5)
+    return near[0] if near else None
+
+
+def _in_flags(message: str) -> str:
+    """Return a formula's message with flags where it has keywords.
+
+    "gpt: hidden is 770", "another heads", "heads 12", "blocks=(1, 1)" are meant.
+    """
+    for key, option in catalog_options().items():
+        for written, numbers in re.findall(rf"\b({key}=\(([^)]*)\))", message):
+            typed = numbers.replace(" ", "")
+            message = message.replace(written, f"{option.flag} {typed}")
+        message = re.sub(
+            rf"\b[a-z]+: {key}\b|(?<=another ){key}\b|(?<![-\w]){key}(?= [0-9])",
+            option.flag,
+            message,
+        )
+    return message
 
 
 def _is_path(name: str) -> bool:
@@ -251,7 +313,7 @@ def _listed(flags: Iterable[str]) -> str:
 
 
 def takes_model(
-    command: Callable[..., None], *, optional: bool = False
+    command: Callable[..., None], *, optional: bool = False, declare: Any = None
 ) -> Callable[..., None]:
     """Return ``command`` with the argument MODEL and the catalogue's options.
 
@@ -261,6 +323,8 @@ def takes_model(
         Takes a keyword ``model``, a `ModelArgument`, or None if that is ``optional``.
     optional
         Whether the argument may be left out.
+    declare
+        An option by which the model is given instead.
     """
     own = inspect.signature(command).parameters
     argument = inspect.Parameter(
@@ -269,7 +333,9 @@ def takes_model(
         default=None if optional else inspect.Parameter.empty,
         annotation=Annotated[
             str | None if optional else str,
-            typer.Argument(
+            declare
+            or typer.Argument(
+                metavar="MODEL",
                 help="A name of the catalogue (see 'ckschedule catalog'), or a JSON "
                 "file that holds or records a model.",
                 show_default=False,
@@ -289,13 +355,13 @@ def takes_model(
         }
         if name is None and given:
             flags = _listed(catalog_options()[key].flag for key in given)
-            raise typer.BadParameter(f"{flags}: name the model that this is for")
+            how = " with --model" if declare else ""
+            raise typer.BadParameter(f"{flags}: name the model that this is for{how}")
         model = None if name is None else ModelArgument(name=name, options=given)
         command(model=model, **values)
 
     parameters = [
-        argument,
-        *(parameter for name, parameter in own.items() if name != "model"),
+        *(argument if name == "model" else own[name] for name in own),
         *options,
     ]
     setattr(run, "__signature__", inspect.Signature(parameters))  # noqa: B010  # mypy
@@ -315,6 +381,10 @@ def _convert(option: CatalogOption, value: Any) -> Any:
                 f"{option.flag} is {value!r}; write whole numbers with commas between "
                 f"them, such as 3,4,23,3"
             ) from None
+    if option.kind is int and value < 0:
+        raise typer.BadParameter(
+            f"{option.flag} is {value}; write a whole number of 0 or more"
+        )
     return value
 
 

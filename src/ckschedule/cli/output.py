@@ -4,10 +4,15 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from ckschedule.front import ParetoFront
+    from ckschedule.result import Result
+    from ckschedule.simulation import Model
 
 
 def console() -> Console:
@@ -26,6 +31,21 @@ def fail(message: str, code: int, *, hint: str | None = None) -> int:
     if hint is not None:
         typer.echo(hint, err=True)
     return code
+
+
+def report_written(path: Path) -> None:
+    """Say on stderr that a file is there, whole."""
+    typer.echo(f"wrote {path}", err=True)
+
+
+def write_document(document: "Model | Result | ParetoFront", path: Path | None) -> None:
+    """Write a document, if a path is given, and say so on stderr."""
+    if path is None:
+        return
+    from ckschedule.documents import write_json
+
+    write_json(document, path)
+    report_written(path)
 
 
 def check_writable(path: Path | None, option: str) -> None:

@@ -1,31 +1,24 @@
 """``ckschedule pareto``: the whole trade-off of a model."""
 
-import logging
-import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ckschedule.budgets import budget_bytes, store_all
+from ckschedule.budgets import budget_bytes
+from ckschedule.cli.advice import advice
+from ckschedule.cli.exits import NO_SCHEDULE
+from ckschedule.cli.fronts import compute_front, front_document, print_front
 from ckschedule.cli.models import ModelArgument, takes_model
 from ckschedule.cli.options import Json, Out, Show
-from ckschedule.cli.output import check_writable, console, emit_json
-from ckschedule.cli.progress import progress_bar
-from ckschedule.cli.selection import Question, ask_budget, ask_overhead, representative
-from ckschedule.cli.summary import (
-    exactly,
-    model_facts,
-    parse_overhead,
-    point_facts,
-    scope_facts,
-    trace_facts,
+from ckschedule.cli.output import (
+    check_writable,
+    emit_json,
+    report_written,
+    write_document,
 )
-from ckschedule.costs.chain import Chain
-from ckschedule.front import ParetoFront
-from ckschedule.simulation import Model
-
-_log = logging.getLogger(__name__)
+from ckschedule.cli.selection import ask_budget, ask_overhead
+from ckschedule.cli.summary import parse_overhead
 
 
 def _pareto(
@@ -50,11 +43,12 @@ def _pareto(
         ),
     ] = None,
     plot: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             "--plot",
             metavar="FILE",
-            help="Draw the front into a .png, .svg or .pdf file (needs matplotlib).",
+            help="Draw the front into a .png, .svg or .pdf file (needs matplotlib). "
+            "Repeatable.",
         ),
     ] = None,
     out: Out = None,
@@ -73,106 +67,44 @@ def _pareto(
       ckschedule pareto model.json --json
     """
     check_writable(out, "--out")
-    check_writable(plot, "--plot")
     shares = [(parse_overhead(text), text) for text in overhead or ()]
-    if plot is not None:
+    for picture in plot or ():
         # Before the long work: the format and matplotlib are there.
         from ckschedule.plotting import check_format
 
-        check_format(plot)
+        check_writable(picture, "--plot")
+        check_format(picture)
     loaded = model.load()
-    for text in budget or ():
-        budget_bytes(loaded, text)
+    limits = [budget_bytes(loaded, text) for text in budget or ()]
     front = compute_front(loaded)
     budgets = [ask_budget(front, text) for text in budget or ()]
     overheads = [ask_overhead(front, share, text) for share, text in shares]
-    if out is not None:
-        from ckschedule.documents import write_json
-
-        write_json(front, out)
-    if plot is not None:
+    write_document(front, out)
+    if plot:
         from ckschedule.plotting import plot_front, save_plot
 
-        save_plot(plot_front(front, budgets=budget or ()), plot)
+        ax = plot_front(
+            front,
+            budgets=budget or (),
+            overheads=[share for share, _ in shares],
+            title=model.title(loaded),
+        )
+        for picture in plot:
+            save_plot(ax, picture)
+            report_written(picture)
     asked = [*budgets, *overheads]
     if json:
         emit_json(front_document(front, budgets, overheads))
     else:
-        print_front(front, asked, show=show)
+        tries = {
+            line: None
+            for text, limit in zip(budget or (), limits, strict=True)
+            if limit < (least := front.minimum.peak)
+            for line in advice(model, loaded, text, limit, least)
+        }
+        print_front(front, asked, show=show, tries=list(tries))
     if any(question.point is None for question in asked):
-        raise typer.Exit(1)
-
-
-def compute_front(model: Model) -> ParetoFront:
-    """Return the front of a model, with a progress bar while it takes long."""
-    # Late: the kernels' compiler is slow to import.
-    from ckschedule.sweeping import pareto
-
-    start = time.monotonic()
-    with progress_bar("Pareto front") as progress:
-        front = pareto(model, progress=progress)
-    _log.info("%d points in %.2f s", len(front), time.monotonic() - start)
-    return front
-
-
-def print_front(
-    front: ParetoFront, asked: list[Question], *, show: bool | None
-) -> None:
-    """Print what the front is about, its main points and its picture."""
-    from ckschedule.cli.tables import (
-        describe_front,
-        describe_model,
-        facts_table,
-        front_table,
-    )
-
-    out = console()
-    out.print(facts_table(describe_model(front.model) | describe_front(front)))
-    out.print(front_table(front, representative(front, asked)))
-    for question in asked:
-        if question.point is None:
-            least = front.minimum.peak
-            out.print(
-                f"{question.text}: nothing fits; the smallest budget that works is "
-                f"{exactly(least)}",
-                soft_wrap=True,
-            )
-    if out.is_terminal if show is None else show:
-        from ckschedule.cli.terminal_plot import show_front
-
-        show_front(front, out)
-
-
-def front_document(
-    front: ParetoFront, budgets: list[Question], overheads: list[Question]
-) -> dict[str, Any]:
-    """Return what ``--json`` prints: every point, in bytes and ticks."""
-
-    def answers(questions: list[Question]) -> list[dict[str, Any]]:
-        return [
-            {
-                "asked": question.text,
-                "point": None
-                if question.point is None
-                else point_facts(question.point),
-            }
-            for question in questions
-        ]
-
-    model = front.model
-    stored = store_all(model) if isinstance(model, Chain) else None
-    return {
-        "command": "pareto",
-        "model": model_facts(model),
-        "scope": scope_facts(front.scope),
-        "solver": front.solver,
-        "exact": front.exact,
-        "store_all": None if stored is None else trace_facts(stored, model.base_time),
-        "knee": point_facts(front.knee),
-        "budgets": answers(budgets),
-        "overheads": answers(overheads),
-        "points": [point_facts(point) for point in front],
-    }
+        raise typer.Exit(NO_SCHEDULE)
 
 
 run_pareto = takes_model(_pareto)

@@ -1,18 +1,49 @@
-"""A progress bar for work of more than two seconds, on terminals only."""
+"""Long work: a progress bar after two seconds, on terminals only."""
 
+import logging
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from ckschedule.costs.graph import Graph
+from ckschedule.errors import UnsupportedModelError
+from ckschedule.simulation import Model
 from ckschedule.solvers.base import Progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
+_log = logging.getLogger(__name__)
+
 PATIENCE: Final = 2.0
 """Seconds after which a bar appears."""
+
+
+@contextmanager
+def searching(model: Model, label: str) -> Iterator[Progress | None]:
+    """Give the callback of a search, and name the way out that commands have.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the solver cannot take the model.
+    """
+    _log.info("searching")
+    start = time.monotonic()
+    try:
+        with progress_bar(label) as progress:
+            yield progress
+    except UnsupportedModelError as error:
+        if not isinstance(model, Graph):
+            raise
+        raise UnsupportedModelError(
+            f"{model.name!r} is a graph of {len(model.nodes)} nodes, which this solver "
+            f"cannot take; 'ckschedule import node-link-chain FILE -o model.json' "
+            f"makes a node-link file a chain, which is solved exactly"
+        ) from error
+    _log.info("searched for %.2f s", time.monotonic() - start)
 
 
 @contextmanager

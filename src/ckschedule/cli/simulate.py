@@ -6,11 +6,13 @@ from typing import Annotated, Any, Final
 import typer
 
 from ckschedule.budgets import budget_bytes
-from ckschedule.cli.models import ModelArgument
+from ckschedule.cli.fronts import front_document, print_front
+from ckschedule.cli.models import ModelArgument, takes_model
 from ckschedule.cli.options import Json, Show
 from ckschedule.cli.output import console, emit_json
-from ckschedule.cli.pareto import front_document, print_front
-from ckschedule.cli.summary import model_facts, stage_name, trace_facts
+from ckschedule.cli.plans import plan_facts
+from ckschedule.cli.summary import counted, model_facts, trace_facts
+from ckschedule.costs.chain import Chain
 from ckschedule.errors import DocumentError, NoScheduleError
 from ckschedule.front import ParetoFront
 from ckschedule.result import Result
@@ -18,27 +20,20 @@ from ckschedule.schedule import Schedule
 from ckschedule.simulation import Model, Trace, simulate
 
 _TOP: Final = 10
-"""Stages to name of those that are recomputed."""
+"""Nodes of a graph to name of those that are recomputed."""
 
 
-def run_simulate(
+def _simulate(
     *,
     plan: Annotated[
         Path,
         typer.Argument(
+            metavar="PLAN",
             help="A schedule, a result of 'solve' or a front of 'pareto' (JSON).",
             show_default=False,
         ),
     ],
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            metavar="MODEL",
-            help="The model it must fit, a catalogue name or a JSON file; needed for a "
-            "schedule that records none.",
-        ),
-    ] = None,
+    model: ModelArgument | None,
     budget: Annotated[
         str | None,
         typer.Option(
@@ -61,10 +56,11 @@ def run_simulate(
       ckschedule simulate plan.json
       ckschedule simulate plan.json --budget 30GiB
       ckschedule simulate front.json --budget 7GiB
+      ckschedule simulate plan.json --model resnet --depth 152
     """
     from ckschedule.documents import read_json
 
-    given = None if model is None else ModelArgument(name=model, options={}).load()
+    given = None if model is None else model.load()
     document = read_json(plan, model=given)
     match document:
         case Schedule():
@@ -95,8 +91,8 @@ def run_simulate(
     if not held:
         assert limit is not None, "without a limit it holds"
         raise NoScheduleError(
-            f"the peak of {trace.peak} bytes passes the budget of {limit} bytes by "
-            f"{trace.peak - limit} bytes"
+            f"the peak of {counted(trace.peak, 'byte')} passes the budget of {limit:,} "
+            f"by {counted(trace.peak - limit, 'byte')}"
         )
 
 
@@ -106,7 +102,9 @@ def _recorded(plan: Path) -> Model:
     try:
         return read_model(plan)
     except DocumentError as error:
-        raise DocumentError(f"{error} (here: --model MODEL)") from error
+        raise DocumentError(
+            f"{plan}: this schedule records no model; name it with --model MODEL"
+        ) from error
 
 
 def _report_front(front: ParetoFront, *, show: bool | None, json: bool) -> None:
@@ -126,6 +124,7 @@ def _document(trace: Trace, model: Model, limit: int | None) -> dict[str, Any]:
         "operations": len(trace.schedule),
         "recomputations": trace.recomputations,
         "live_at_peak": trace.live_at_peak,
+        "stages": plan_facts(trace, model) if isinstance(model, Chain) else None,
     }
 
 
@@ -133,6 +132,7 @@ def _print(trace: Trace, model: Model, limit: int | None, *, show: bool | None) 
     from ckschedule.cli.tables import (
         describe_model,
         facts_table,
+        plan_table,
         ruled_table,
         trace_lines,
     )
@@ -142,15 +142,30 @@ def _print(trace: Trace, model: Model, limit: int | None, *, show: bool | None) 
     facts["schedule"] = f"{len(trace.schedule):,} operations, legal"
     out.print(facts_table(facts | trace_lines(trace, model, budget=limit)))
     again = sorted(trace.recomputations.items(), key=lambda entry: -entry[1])
-    if again:
-        table = ruled_table(("recomputed stage", "node", "runs again"), left=(0, 1))
+    if isinstance(model, Chain):
+        out.print(plan_table(trace, model))
+    elif again:
+        table = ruled_table(("recomputed node", "runs again"))
         for node, times in again[:_TOP]:
-            table.add_row(stage_name(model, node), node, f"{times:,}")
+            table.add_row(node, f"{times:,}")
         if len(again) > _TOP:
             rest = sum(times for _, times in again[_TOP:])
-            table.add_row(f"{len(again) - _TOP:,} others", "", f"{rest:,}")
+            table.add_row(f"{len(again) - _TOP:,} others", f"{rest:,}")
         out.print(table)
     if out.is_terminal if show is None else show:
         from ckschedule.cli.terminal_plot import show_memory
 
         show_memory(trace, model, out, limit)
+
+
+run_simulate = takes_model(
+    _simulate,
+    optional=True,
+    declare=typer.Option(
+        "--model",
+        metavar="MODEL",
+        show_default=False,
+        help="The model it must fit, a catalogue name or a JSON file; needed for a "
+        "schedule that records none.",
+    ),
+)

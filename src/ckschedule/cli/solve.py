@@ -1,18 +1,32 @@
 """``ckschedule solve``: the fastest schedule within a budget."""
 
 import logging
-import time
 from typing import Annotated, Any, Final, Literal
 
 import typer
 
+from ckschedule.cli.advice import advice
+from ckschedule.cli.exits import NO_SCHEDULE
 from ckschedule.cli.models import ModelArgument, takes_model
 from ckschedule.cli.options import Budget, Json, Out
-from ckschedule.cli.output import check_writable, console, emit_json
-from ckschedule.cli.progress import progress_bar
-from ckschedule.cli.solvers import SOLVERS
-from ckschedule.cli.summary import model_facts, scope_facts, trace_facts, value_name
-from ckschedule.result import Result, Status
+from ckschedule.cli.output import (
+    check_writable,
+    console,
+    emit_json,
+    write_document,
+)
+from ckschedule.cli.plans import plan_facts
+from ckschedule.cli.progress import searching
+from ckschedule.cli.solvers import SOLVERS, short_name, solver_named
+from ckschedule.cli.summary import (
+    live_names,
+    model_facts,
+    outcome,
+    scope_facts,
+    trace_facts,
+)
+from ckschedule.costs.chain import Chain
+from ckschedule.result import Result
 from ckschedule.units import format_bytes, format_time
 
 _log = logging.getLogger(__name__)
@@ -26,11 +40,12 @@ def _solve(
     model: ModelArgument,
     budget: Budget,
     solver: Annotated[
-        Literal[tuple(SOLVERS)],  # type: ignore[valid-type]  # the names of the table
+        Literal[SOLVERS],  # type: ignore[valid-type]  # the names of the table
         typer.Option(
             "--solver",
             metavar="NAME",
-            help=f"Who searches: {', '.join(SOLVERS)}.",
+            help=f"Who searches: {', '.join(SOLVERS)}. The last two take the square "
+            "root of the number of stages.",
         ),
     ] = "auto",
     out: Out = None,
@@ -39,7 +54,7 @@ def _solve(
     """Find the fastest schedule within a memory budget, and prove it.
 
     The exit code is 1 if no schedule keeps the budget; the smallest budget that
-    works is then named.
+    works is then named, and no file is written.
 
     [bold]Examples[/bold]
 
@@ -51,21 +66,20 @@ def _solve(
 
     check_writable(out, "--out")
     loaded = model.load()
-    chosen = SOLVERS[solver]
-    start = time.monotonic()
-    with progress_bar("searching") as progress:
+    chosen = solver_named(solver, loaded)
+    with searching(loaded, "searching") as progress:
         result = solve(loaded, budget, chosen, progress=progress)
-    _log.info("%s in %.2f s", result.status, time.monotonic() - start)
-    if out is not None:
-        from ckschedule.documents import write_json
-
-        write_json(result, out)
+    _log.info("%s among %s", result.status, result.scope.sentence)
+    if result.trace is not None:
+        write_document(result, out)
+    elif out is not None:
+        typer.echo(f"{out} was not written: there is no schedule", err=True)
     if json:
         emit_json(result_document(result))
     else:
-        _print(result, in_catalog=model.in_catalog)
+        _print(result, model, budget)
     if result.trace is None:
-        raise typer.Exit(1)
+        raise typer.Exit(NO_SCHEDULE)
 
 
 def result_document(result: Result) -> dict[str, Any]:
@@ -88,51 +102,53 @@ def result_document(result: Result) -> dict[str, Any]:
             **trace_facts(trace, result.model.base_time),
             "operations": len(trace.schedule),
             "live_at_peak": trace.live_at_peak,
+            "stages": plan_facts(trace, result.model)
+            if isinstance(result.model, Chain)
+            else None,
         },
     }
 
 
-def _print(result: Result, *, in_catalog: bool) -> None:
+def _print(result: Result, argument: ModelArgument, budget: str) -> None:
     from ckschedule.cli.tables import (
         describe_model,
         facts_table,
         live_table,
+        plan_table,
         trace_lines,
     )
 
     out = console()
     facts = describe_model(result.model)
-    facts["status"] = result.explanation
-    facts["solver"] = result.solver
+    facts["status"] = outcome(result)
+    facts["solver"] = short_name(result.solver)
     if result.trace is None:
-        out.print(facts_table(facts | _way_out(result, in_catalog=in_catalog)))
+        out.print(facts_table(facts | _way_out(result, argument, budget)))
         return
     facts |= trace_lines(result.trace, result.model, budget=result.budget)
     if result.lower_bound is not None:
         unit = result.model.time_unit
-        facts["lower bound"] = (
-            f"{format_time(result.lower_bound, unit)}; gap {result.gap:.3%}"
-        )
+        facts["lower bound"] = format_time(result.lower_bound, unit)
+        if result.lower_bound == result.makespan:
+            facts["lower bound"] += ", reached"
     out.print(facts_table(facts))
-    named = [
-        (value_name(result.model, name), size)
-        for name, size in result.trace.live_at_peak.items()
-    ]
+    if isinstance(result.model, Chain):
+        out.print(plan_table(result.trace, result.model))
+    named = live_names(result.model, result.trace.live_at_peak)
     out.print(live_table(named, top=_TOP))
 
 
-def _way_out(result: Result, *, in_catalog: bool) -> dict[str, str]:
+def _way_out(result: Result, argument: ModelArgument, budget: str) -> dict[str, str]:
     """Return what to do if there is no schedule."""
     facts = {}
-    static = result.model.static.total
-    if static > result.budget:
+    model, limit = result.model, result.budget
+    static = model.static.total
+    if static > limit:
         facts["static alone"] = (
             f"{format_bytes(static)}, more than the budget; no schedule can help"
         )
-        if in_catalog:
-            facts["static alone"] += "; '--optimizer none' counts activations only"
-    if result.status is Status.INFEASIBLE and result.minimum_budget is not None:
-        facts["try"] = f"--budget {result.minimum_budget}, the smallest that works"
+    if tries := advice(argument, model, budget, limit, result.minimum_budget):
+        facts["try"] = "\n".join(tries)
     return facts
 
 

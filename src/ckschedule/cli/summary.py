@@ -1,15 +1,19 @@
 """What the commands say about models and schedules, as plain data."""
 
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from fractions import Fraction
-from typing import Any, Final
+from itertools import pairwise
+from math import ceil, inf
+from typing import Any, Final, assert_never
 
 import typer
 
 from ckschedule.costs.chain import Chain
 from ckschedule.errors import InvalidBudgetError
 from ckschedule.front import ParetoPoint
-from ckschedule.result import Scope
+from ckschedule.result import Result, Scope, Status
 from ckschedule.simulation import Model, Trace
 from ckschedule.units import format_bytes, parse_budget
 
@@ -20,6 +24,13 @@ _VALUES: Final = {
     "p": "weight gradient",
 }
 _TRANSIENT: Final = "transient of "
+_VALUE: Final = re.compile(r"([xsgp])([0-9]+)(?::(.*))?", re.DOTALL)
+_SCOPES: Final = {
+    Scope.UNRESTRICTED: "all schedules",
+    Scope.PERSISTENT: "persistent schedules",
+    Scope.SINGLE_TAPE: "single-tape schedules",
+    Scope.CONSTRUCTION: "schedules of this construction",
+}
 
 
 def model_facts(model: Model) -> dict[str, Any]:
@@ -67,6 +78,41 @@ def scope_facts(scope: Scope) -> dict[str, str]:
     return {"name": str(scope), "sentence": scope.sentence}
 
 
+def scope_name(scope: Scope) -> str:
+    """Return the schedules of a scope in two words; ``scope.sentence`` says more."""
+    return _SCOPES[scope]
+
+
+def outcome(result: Result) -> str:
+    """Return how a solve ended, with the name of the scope."""
+    within = f"within {format_bytes(result.budget)}"
+    among = f"among {scope_name(result.scope)}"
+    match result.status:
+        case Status.OPTIMAL:
+            return f"optimal {within} {among}"
+        case Status.FEASIBLE:
+            if result.gap is None or result.gap == inf:
+                return f"feasible {within}, with no bound to compare it with"
+            more = gap_percent(result.gap)
+            return f"feasible {within}, at most {more} above the optimum {among}"
+        case Status.INFEASIBLE:
+            return f"nothing fits {within} {among}"
+        case Status.UNKNOWN:
+            return f"no schedule found {within}, and no proof that there is none"
+        case _:
+            assert_never(result.status)
+
+
+def gap_percent(gap: float) -> str:
+    """Return a gap in percent, rounded up: it bounds from above, and 0 means none."""
+    return f"{ceil(100_000 * gap) / 1000:.3f} %" if gap else "0 %"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is one."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
 def exactly(size: int) -> str:
     """Return bytes for reading, followed by all digits where that rounds."""
     readable = format_bytes(size)
@@ -107,29 +153,62 @@ def parse_overhead(text: str) -> Fraction:
     return value
 
 
-def stage_name(model: Model, node: str) -> str:
-    """Return the stage that a chain's node ``F3`` or ``B3`` runs; else the node."""
-    return model.sequence[int(node[1:]) - 1].name if isinstance(model, Chain) else node
+def live_names(model: Model, live: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return what lives, in words, with its bytes.
 
-
-def value_name(model: Model, value: str) -> str:
-    """Return what a value of a chain, such as ``s3``, is in words; else its name."""
-    if value.startswith(_TRANSIENT):
-        return f"running {_computation(model, value.removeprefix(_TRANSIENT))}"
+    Of a chain, equal values of neighbouring stages are joined and their bytes added.
+    """
     if not isinstance(model, Chain):
-        return value
-    if value == "x0":
-        return "input of the chain"
-    kind, _, variant = value.partition(":")
-    name = model.sequence[int(kind[1:]) - 1].name
-    return f"{_VALUES[kind[0]]} of {name}" + (f" ({variant})" if variant else "")
+        return list(live.items())
+    named: list[tuple[str, int]] = []
+    alike: dict[tuple[str, str, int], list[int]] = {}
+    for value, size in live.items():
+        parts = _VALUE.fullmatch(value)
+        if parts is None:
+            node = value.removeprefix(_TRANSIENT)
+            direction = "forward" if node.startswith("F") else "backward"
+            name = model.sequence[int(node[1:]) - 1].name
+            named.append((f"running the {direction} of {name}", size))
+        else:
+            alike.setdefault((parts[1], parts[3] or "", size), []).append(int(parts[2]))
+    for (kind, variant, size), stages in alike.items():
+        named += [
+            (_value_name(model, kind, variant, run), size * len(run))
+            for run in _runs(sorted(stages))
+        ]
+    return named
 
 
-def _computation(model: Model, node: str) -> str:
-    if not isinstance(model, Chain):
-        return node
-    direction = "forward" if node.startswith("F") else "backward"
-    return f"the {direction} of {stage_name(model, node)}"
+def _runs(numbers: list[int]) -> Iterator[range]:
+    """Give the runs of consecutive numbers."""
+    start = numbers[0]
+    for before, number in pairwise([*numbers, numbers[-1] + 2]):
+        if number != before + 1:
+            yield range(start, before + 1)
+            start = number
+
+
+def _value_name(chain: Chain, kind: str, variant: str, stages: range) -> str:
+    if stages[0] == 0:
+        # The input is no stage's.
+        first = "input of the chain" if kind == "x" else "input gradient"
+        rest = stages[1:]
+        more = f", {_value_name(chain, kind, variant, rest)}" if rest else ""
+        return first + more
+    of = stage_range(chain, range(stages[0] - 1, stages[-1]))
+    return f"{_VALUES[kind]} of {of}" + (f" ({variant})" if variant else "")
+
+
+def stage_range(chain: Chain, indices: range) -> str:
+    """Return the names of the first and last of neighbouring stages.
+
+    Of "group 1 block 2" and "group 1 block 5" the second becomes "5".
+    """
+    first, last = chain.sequence[indices[0]].name, chain.sequence[indices[-1]].name
+    if len(indices) == 1:
+        return first
+    series, _, number = last.rpartition(" ")
+    return f"{first} to {number if first.rpartition(' ')[0] == series else last}"
 
 
 def stage_facts(model: Chain) -> list[dict[str, Any]]:

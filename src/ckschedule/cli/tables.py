@@ -1,22 +1,35 @@
 """Tables for people: rich renderables, numbers with their unit in the heading."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from rich import box
 from rich.table import Table
 
 from ckschedule.budgets import store_all
+from ckschedule.cli.plans import joined, stage_plans
 from ckschedule.cli.selection import Row
-from ckschedule.cli.summary import exactly, percent
+from ckschedule.cli.solvers import short_name
+from ckschedule.cli.summary import (
+    counted,
+    exactly,
+    gap_percent,
+    percent,
+    scope_name,
+    stage_range,
+)
 from ckschedule.costs.chain import Chain
 from ckschedule.front import ParetoFront
-from ckschedule.operations import Compute
 from ckschedule.plotting.scales import byte_scale, time_scale
 from ckschedule.simulation import Model, Trace
 from ckschedule.units import format_bytes, format_time
 
-_STATIC = ("parameters", "gradients", "optimizer", "buffers")
+_STATIC: Final = ("parameters", "gradients", "optimizer", "buffers")
+
+_LONGEST: Final = 40
+"""Rows of a plan to print."""
+
+_CHECKPOINTS: Final = {"yes": "kept", "later": "kept later", "no": "freed"}
 
 
 def facts_table(facts: Mapping[str, str]) -> Table:
@@ -72,29 +85,20 @@ def describe_store_all(chain: Chain) -> str:
     """Return the peak of storing everything and its part that is not static."""
     trace = store_all(chain)
     text = f"peak {format_bytes(trace.peak)}"
-    if chain.static.total:
-        text += f", of which {format_bytes(trace.activation_peak)} above static"
-    return f"{text} (the feature maps, as Chen et al. count)"
+    if not chain.static.total:
+        return f"{text} (the feature maps, as Chen et al. count)"
+    return f"{text}, of which {format_bytes(trace.activation_peak)} above static"
 
 
 def describe_front(front: ParetoFront) -> dict[str, str]:
     """Return the lines that say what a front proves."""
     kind = "breakpoints of the optimum" if front.exact else "points"
-    proof = "exact" if front.exact else f"within {_worst_gap(front):.2%} of the optimum"
+    worst = gap_percent(max(point.gap for point in front))
+    proof = "exact" if front.exact else f"at most {worst} above the optimum"
     return {
-        "front": f"{len(front)} {kind}, {proof}",
-        "among": front.scope.sentence,
-        "solver": front.solver,
+        "front": f"{len(front)} {kind}, {proof}, among {scope_name(front.scope)}",
+        "solver": short_name(front.solver),
     }
-
-
-def _worst_gap(front: ParetoFront) -> float:
-    return max(
-        (p.makespan - p.lower_bound) / p.lower_bound
-        if p.lower_bound
-        else float(p.makespan > 0)
-        for p in front
-    )
 
 
 def front_table(front: ParetoFront, rows: Iterable[Row]) -> Table:
@@ -102,10 +106,12 @@ def front_table(front: ParetoFront, rows: Iterable[Row]) -> Table:
     rows = list(rows)
     model = front.model
     full = store_all(model) if isinstance(model, Chain) else None
-    largest = max(front.fastest.peak, 0 if full is None else full.peak)
-    size = byte_scale(largest)
+    shown = [
+        size for row in rows for size in (row.point.peak, row.point.activation_peak)
+    ]
+    size = byte_scale([*shown, 0 if full is None else full.peak])
     # The slowest point may take hundreds of times longer than all of interest.
-    time = time_scale(front.fastest.makespan, model.time_unit)
+    time = time_scale([front.fastest.makespan], model.time_unit)
     table = ruled_table(
         (
             "point",
@@ -168,40 +174,52 @@ def trace_lines(
         f"({percent(overhead, model.base_time)} over storing everything)"
     )
     again = sum(trace.recomputations.values())
+    run, of = ("forward", "stage") if isinstance(model, Chain) else ("run", "node")
     lines["recomputed"] = (
-        f"{again:,} forwards of {len(trace.recomputations):,} stages"
-        if isinstance(model, Chain)
-        else f"{again:,} runs of {len(trace.recomputations):,} nodes"
+        f"{counted(again, run)} of {counted(len(trace.recomputations), of)}"
+        if again
+        else "nothing"
     )
-    if isinstance(model, Chain) and (chosen := variants(trace, model)):
-        lines["variants"] = ", ".join(
-            f"{count:,} stages saving '{name}' only" for name, count in chosen.items()
-        )
     return lines
 
 
-def variants(trace: Trace, chain: Chain) -> dict[str, int]:
-    """Return how many stages are recorded with each variant other than their first."""
-    chosen: Counter[str] = Counter()
-    for operation in trace.schedule:
-        if isinstance(operation, Compute) and operation.node.startswith("B"):
-            stage = chain.sequence[int(operation.node[1:]) - 1]
-            if operation.mode != stage.variants[0].name:
-                chosen[operation.mode] += 1
-    return dict(chosen)
+def plan_table(trace: Trace, chain: Chain) -> Table:
+    """Return what becomes of each stage, neighbours with one plan joined."""
+    table = ruled_table(
+        ("stages", "count", "saved tensors", "saved as", "output"), left=(0, 2, 3, 4)
+    )
+    runs = list(joined(stage_plans(trace, chain)))
+    for indices, plan in runs[:_LONGEST]:
+        saved = "kept"
+        if plan.recomputed:
+            times = "once" if plan.recomputed == 1 else f"{plan.recomputed:,} times"
+            saved = f"recomputed {times}"
+        elif plan.variant is None:
+            saved = "none"
+        table.add_row(
+            stage_range(chain, indices),
+            f"{len(indices):,}",
+            saved,
+            plan.variant or "-",
+            _CHECKPOINTS[plan.checkpoint],
+        )
+    if len(runs) > _LONGEST:
+        rest = sum(len(indices) for indices, _ in runs[_LONGEST:])
+        table.add_row("others (--json lists all)", f"{rest:,}", "", "", "")
+    return table
 
 
 def live_table(named: Iterable[tuple[str, int]], *, top: int) -> Table:
     """Return the largest values that live at the peak, and the sum of the others."""
     ordered = sorted(named, key=lambda entry: -entry[1])
     total = sum(size for _, size in ordered)
-    size = byte_scale(total)
+    size = byte_scale([total])
     table = ruled_table(("live at the peak, beside static", size.unit, "%"))
     rest = ordered[top:]
     if rest:
         ordered = [
             *ordered[:top],
-            (f"{len(rest)} others", sum(size for _, size in rest)),
+            (f"{counted(len(rest), 'other')}", sum(size for _, size in rest)),
         ]
     for name, amount in ordered:
         if amount:

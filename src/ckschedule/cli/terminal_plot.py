@@ -9,7 +9,7 @@ from rich.console import Console
 
 from ckschedule.costs.encoding import encode
 from ckschedule.front import ParetoFront
-from ckschedule.plotting.ceiling import ceiling
+from ckschedule.plotting.ceiling import ceiling, entry
 from ckschedule.plotting.scales import byte_scale, time_scale
 from ckschedule.schedule import to_codes
 from ckschedule.simulation import Model, Trace
@@ -22,19 +22,21 @@ _SAMPLES: Final = 2000
 
 def show_front(front: ParetoFront, console: Console) -> None:
     """Print the front: overhead over peak memory."""
-    size = byte_scale(front.fastest.peak)
+    size = byte_scale([front.fastest.peak])
     base = front.model.base_time
+    points = list(front)
     if base:
         top = ceiling(front)
-        heights = [100 * (min(p.makespan, top) - base) / base for p in front]
+        points = points[points.index(entry(front, top)) :]
+        heights = [100 * (p.makespan - base) / base for p in points]
         label = "overhead, %"
         if top < front.minimum.makespan:
             label += f"   (beyond it up to {front.minimum.overhead / base:+.0%})"
     else:
-        label, heights = "makespan", [float(p.makespan) for p in front]
-    peaks = [point.peak / size.divisor for point in front]
+        label, heights = "makespan", [float(p.makespan) for p in points]
+    peaks = [point.peak / size.divisor for point in points]
     xs, ys = _steps(peaks, heights)
-    knee = front.points.index(front.knee)
+    knee = points.index(front.knee)
     _print(
         console,
         xs,
@@ -53,8 +55,8 @@ def show_memory(
     codes = to_codes(trace.schedule, encoding)
     spent = np.where(codes >= 0, encoding.time[np.maximum(codes, 0)], 0)
     ends = np.cumsum(spent)
-    size = byte_scale(max(trace.peak, budget or 0))
-    clock = time_scale(trace.makespan, model.time_unit)
+    size = byte_scale([max(trace.peak, budget or 0)])
+    clock = time_scale([trace.makespan], model.time_unit)
     if trace.makespan:
         times, label = ends / clock.divisor, f"time, {clock.unit}"
     else:

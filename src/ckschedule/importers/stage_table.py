@@ -30,6 +30,7 @@ OPTIONAL: Final = (
 _INPUT: Final = "input"
 _LOSS: Final = "loss"
 _WHOLE: Final = re.compile(r"[0-9]{1,19}")
+_TICKS: Final = ("forward", "recorded_forward", "backward")
 _FLAGS: Final = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -45,9 +46,9 @@ class _Row:
         if text is None:
             return None
         if not _WHOLE.fullmatch(text):
+            what = "ticks" if column in _TICKS else "bytes"
             raise DocumentError(
-                f"{self.where}, column {column!r}: {text[:40]!r} is no whole number "
-                f"of bytes or ticks; write digits only, such as 1500000"
+                f"{self.where}, column {column!r}: {text[:40]!r} {_fault(text, what)}"
             )
         return int(text)
 
@@ -69,6 +70,19 @@ class _Row:
         return _FLAGS[text.lower()]
 
 
+def _fault(text: str, what: str) -> str:
+    """Return why a cell is no whole number of ``what``, and what to write instead."""
+    if re.fullmatch(r"-[0-9.]+", text, re.ASCII):
+        return f"is negative; write 0 {what} or more"
+    if re.fullmatch(r"[0-9]*\.[0-9]+|[0-9]+\.", text, re.ASCII):
+        return f"is a fraction; round it to whole {what}"
+    if re.fullmatch(r"[0-9.]+ *[A-Za-z]+", text, re.ASCII):
+        return f"has a unit; write the number of {what} alone, such as 1500000"
+    if re.fullmatch(r"[0-9]+", text, re.ASCII):
+        return f"has more than 19 digits; write at most 2**63 - 1 {what}"
+    return f"is no whole number of {what}; write digits only, such as 1500000"
+
+
 def import_stage_table(
     path: AnyPath,
     *,
@@ -84,8 +98,9 @@ def import_stage_table(
         A CSV file with a header, in UTF-8. Columns `REQUIRED` and, in any order, some
         of `OPTIONAL`; ``recorded_forward`` is `Variant.forward`. Bytes and ticks are
         whole numbers. The first row may be named "input": it has only an output, the
-        bytes of the chain's input. A last row named "loss" is the chain's loss. A row
-        without ``saved`` and ``backward`` is a frozen stage.
+        bytes of the chain's input; its other cells are empty or 0. A last row named
+        "loss" is the chain's loss. A row without ``saved`` and ``backward`` is a frozen
+        stage.
     input
         Bytes of the chain's input, where the table has no row for it.
     static
@@ -110,11 +125,15 @@ def import_stage_table(
     rows = _read_rows(path)
     if rows and rows[0].cells["name"] == _INPUT:
         row = rows.pop(0)
-        extra = [name for name in row.cells if name not in ("name", "output")]
+        extra = [
+            column
+            for column, text in row.cells.items()
+            if column not in ("name", "output") and text != "0"
+        ]
         if extra:
             raise DocumentError(
                 f"{row.where}, column {extra[0]!r}: the input has only an output; "
-                f"leave the cell empty"
+                f"leave the cell empty or 0"
             )
         if input is not None:
             raise DocumentError(
@@ -124,7 +143,7 @@ def import_stage_table(
     if input is None:
         raise DocumentError(
             f"{path}: no bytes for the chain's input; add a first row named 'input' "
-            f"with its output, or pass input=..."
+            f"with these bytes in the column 'output'"
         )
     loss = _stage(rows.pop()) if rows and rows[-1].cells["name"] == _LOSS else None
     if not rows:

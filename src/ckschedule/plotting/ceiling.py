@@ -33,4 +33,14 @@ def ceiling(front: ParetoFront, asked: Iterable[ParetoPoint | None] = ()) -> int
     base = front.model.base_time
     wanted = [base + _STEEP * front.knee.overhead, base + base * _UNCUT // 100]
     wanted += [point.makespan for point in asked if point is not None]
-    return min(front.minimum.makespan, max(wanted))
+    slowest, end = front.minimum.makespan, max(wanted)
+    # A cut that saves a tenth of the axis, or less, is not worth it.
+    return end if 10 * (slowest - base) > 11 * (end - base) else slowest
+
+
+def entry(front: ParetoFront, top: int) -> ParetoPoint:
+    """Return the first point within an axis that ends at ``top`` ticks.
+
+    The curve comes down to it from beyond the axis, at this point's peak.
+    """
+    return next(point for point in front if point.makespan <= top)

@@ -9,11 +9,13 @@ from ckschedule.budgets import budget_bytes, store_all
 from ckschedule.costs.chain import Chain
 from ckschedule.errors import NoScheduleError
 from ckschedule.plotting.backend import new_axes
-from ckschedule.plotting.ceiling import ceiling
+from ckschedule.plotting.ceiling import ceiling, entry
 from ckschedule.plotting.scales import Scale, byte_scale, time_scale
+from ckschedule.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from fractions import Fraction
 
     from matplotlib.axes import Axes
 
@@ -26,6 +28,7 @@ _KNEE: Final = "#D55E00"
 _MINIMUM: Final = "#000000"
 _STORED: Final = "#009E73"
 _BUDGET: Final = "#CC79A7"
+_OVERHEAD: Final = "#E69F00"
 _STATIC: Final = "0.88"
 
 _FEW: Final = 150
@@ -38,6 +41,8 @@ def plot_front(
     ax: Axes | None = None,
     time: Literal["overhead", "makespan"] = "overhead",
     budgets: Sequence[Budget] = (),
+    overheads: Sequence[Fraction] = (),
+    title: str | None = None,
 ) -> Axes:
     """Return axes with the front drawn on them.
 
@@ -54,6 +59,10 @@ def plot_front(
     budgets
         Budgets to mark, as `ckschedule.solve` takes them, each with the point that
         answers it.
+    overheads
+        Extra times to mark, 3/10 for 30 % of the base time, likewise.
+    title
+        None means the model's name.
 
     Returns
     -------
@@ -69,25 +78,32 @@ def plot_front(
     """
     limits = [budget_bytes(front.model, budget) for budget in budgets]
     answers = [_answer(front, limit) for limit in limits]
+    base = front.model.base_time
+    times = [base + int(share * base) for share in overheads]
+    quickest = [front.within_time(allowed) for allowed in times]
     stored = store_all(front.model) if isinstance(front.model, Chain) else None
     right = max(front.fastest.peak, 0 if stored is None else stored.peak, *limits, 1)
-    relative = time == "overhead" and front.model.base_time > 0
+    relative = time == "overhead" and base > 0
     view = _View(
         ax=new_axes() if ax is None else ax,
-        size=byte_scale(right),
-        clock=time_scale(front.minimum.makespan, front.model.time_unit),
-        base=front.model.base_time if relative else None,
-        ceiling=ceiling(front, answers) if relative else front.minimum.makespan,
+        size=byte_scale([right]),
+        clock=time_scale([front.minimum.makespan], front.model.time_unit),
+        base=base if relative else None,
+        ceiling=ceiling(front, [*answers, *quickest])
+        if relative
+        else front.minimum.makespan,
     )
     view.curve(front, right)
     view.static(front.model.static.total)
-    view.mark(front.minimum.peak, front.minimum.makespan, "minimum", _MINIMUM, "s")
+    view.minimum(front)
     view.mark(front.knee.peak, front.knee.makespan, "knee", _KNEE, "D")
     for limit, point in zip(limits, answers, strict=True):
         view.budget(limit, point)
+    for share, allowed, point in zip(overheads, times, quickest, strict=True):
+        view.overhead(share, allowed, point)
     if stored is not None:
         view.mark(stored.peak, stored.makespan, "store all", _STORED, "^")
-    view.finish(front.model.name)
+    view.finish(front.model.name if title is None else title)
     return view.ax
 
 
@@ -157,17 +173,30 @@ class _View:
                 zorder=0,
             )
 
+    def minimum(self, front: ParetoFront) -> None:
+        """Draw the point of least memory, or where the curve leaves the axis to it."""
+        least = front.minimum
+        shown = entry(front, self.ceiling).peak
+        self.mark(least.peak, least.makespan, "minimum", _MINIMUM, "s", at=shown)
+
     def mark(
-        self, peak: int, makespan: int, label: str, color: str, shape: str
+        self,
+        peak: int,
+        makespan: int,
+        label: str,
+        color: str,
+        shape: str,
+        *,
+        at: int | None = None,
     ) -> None:
-        """Draw one schedule and name it in the legend."""
+        """Draw a schedule, at its peak or ``at`` another; name it in the legend."""
         if self.base is None:
             cost = f"{self.clock.text(makespan)} {self.clock.unit}"
         else:
             cost = f"{self.height(makespan):+.1f} %"
         beyond = " (beyond the axis)" if makespan > self.ceiling else ""
         self.ax.plot(
-            [peak / self.size.divisor],
+            [(peak if at is None else at) / self.size.divisor],
             [self.height(min(makespan, self.ceiling))],
             linestyle="none",
             marker=shape,
@@ -188,11 +217,24 @@ class _View:
             linewidth=1,
             zorder=1,
         )
-        within = f"within {self.amount(limit)}"
+        within = f"within {format_bytes(limit)}"
         if point is None:
             line.set_label(f"{within}: nothing fits")
         else:
             self.mark(point.peak, point.makespan, within, _BUDGET, "o")
+
+    def overhead(
+        self, share: Fraction, allowed: int, point: ParetoPoint | None
+    ) -> None:
+        """Draw an extra time and the point that answers it."""
+        line = self.ax.axhline(
+            self.height(allowed), color=_OVERHEAD, linestyle="--", linewidth=1, zorder=1
+        )
+        within = f"at most +{float(100 * share):g} %"
+        if point is None:
+            line.set_label(f"{within}: nothing is as fast")
+        else:
+            self.mark(point.peak, point.makespan, within, _OVERHEAD, "v")
 
     def finish(self, title: str) -> None:
         """Write title, axes and legend."""

@@ -1,5 +1,6 @@
 """One readable unit for all numbers of a table or an axis."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +15,10 @@ _TIMES: Final = {
         ("Mflop", 10**6),
     ),
 }
+
+
+_NEGLIGIBLE: Final = 10_000
+"""A number that many times smaller than the largest may be printed as zero."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,37 +44,48 @@ class Scale:
         return f"{number / self.divisor:,.{self.decimals}f}"
 
 
-def byte_scale(largest: int) -> Scale:
-    """Return the largest binary unit that leaves ``largest`` at least one.
+def byte_scale(sizes: Iterable[int]) -> Scale:
+    """Return a binary unit in which sizes of a table or an axis can be compared.
+
+    The largest unit that leaves the largest size at least one; or the next smaller one,
+    where only that leaves three significant digits to the smallest size. What is four
+    orders smaller than the largest does not count.
 
     Examples
     --------
-    >>> byte_scale(3 * 2**30).text(2**29)
+    >>> byte_scale([2**29, 3 * 2**30]).text(2**29)
     '0.500'
+    >>> byte_scale([2 * 2**30, 3 * 2**40]).unit
+    'GiB'
     """
-    power = 0
-    while power + 1 < len(_BYTES) and largest >= 1024 ** (power + 1):
-        power += 1
-    return _scale(_BYTES[power], 1024**power, largest)
+    units = [(unit, 1024**power) for power, unit in enumerate(_BYTES)]
+    return _scale(sizes, units[::-1])
 
 
-def time_scale(largest: int, unit: str) -> Scale:
-    """Return a readable multiple of ``unit`` for times up to ``largest`` ticks.
+def time_scale(times: Iterable[int], unit: str) -> Scale:
+    """Return a readable multiple of ``unit``, chosen as `byte_scale` does.
 
     Examples
     --------
-    >>> time_scale(1_500_000, "ns").unit
+    >>> time_scale([1_500_000], "ns").unit
     'ms'
     """
-    for name, divisor in _TIMES.get(unit, ()):
-        if largest >= divisor:
-            return _scale(name, divisor, largest)
-    return Scale(unit=unit)
+    return _scale(times, [*_TIMES.get(unit, ()), (unit, 1)])
 
 
-def _scale(unit: str, divisor: int, largest: int) -> Scale:
+def _scale(numbers: Iterable[int], units: Sequence[tuple[str, int]]) -> Scale:
+    """Return one of ``units``, the largest first, the last of which has one tick."""
+    present = list(numbers)
+    largest = max(present, default=0)
+    smallest = min((n for n in present if n * _NEGLIGIBLE > largest), default=0)
+    last = len(units) - 1
+    place = next((i for i, (_, size) in enumerate(units) if largest >= size), last)
+    # With three decimals 0.1 is the least that has three significant digits.
+    if place < last and smallest < units[place][1] / 10:
+        place += 1
+    unit, divisor = units[place]
     if divisor == 1:
         return Scale(unit=unit)
     return Scale(
-        unit=unit, divisor=divisor, decimals=3 if largest < 10 * divisor else 2
+        unit=unit, divisor=divisor, decimals=3 if smallest < 10 * divisor else 2
     )

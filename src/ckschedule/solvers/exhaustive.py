@@ -36,8 +36,8 @@ class Exhaustive(AbstractFrontSolver):
     Attributes
     ----------
     max_states
-        Live sets that one search may look at, states as well as what it might free on
-        the way from one to the next; past it `ResourceLimitError`.
+        Live sets that may be looked at for one answer, states as well as what might be
+        freed on the way from one to the next; past it `ResourceLimitError`.
 
     Notes
     -----
@@ -69,9 +69,10 @@ class Exhaustive(AbstractFrontSolver):
         graph = as_graph(model)
         space = _Space.of(encode(graph))
         static = graph.static.total
-        codes = _cheapest(space, budget - static, self.max_states)
+        meter = _Meter(graph.name, self.max_states)
+        codes = _cheapest(space, budget - static, meter)
         if codes is None:
-            minimum = self._minimum(space, budget - static)
+            minimum = _minimum(space, budget - static, meter)
             return Proposal(
                 scope=Scope.UNRESTRICTED,
                 infeasible=True,
@@ -105,7 +106,8 @@ class Exhaustive(AbstractFrontSolver):
         space = _Space.of(encoding)
         budget = sum(space.size) + max(space.transient, default=0)
         points: list[PointProposal] = []
-        while (found := _cheapest(space, budget, self.max_states)) is not None:
+        meter = _Meter(graph.name, self.max_states)
+        while (found := _cheapest(space, budget, meter)) is not None:
             codes = np.array(found, np.int64)
             peak, makespan, _ = measure(encoding, codes)
             point = PointProposal(
@@ -117,23 +119,6 @@ class Exhaustive(AbstractFrontSolver):
             points.append(point)
             budget = peak - graph.static.total - 1
         return points[::-1]
-
-    def _minimum(self, space: "_Space", infeasible: int) -> int | None:
-        """Return the least budget that works; by bisection above an infeasible one.
-
-        None if none works: a graph's targets may need each other in a circle.
-        """
-        low = max(infeasible, -1)
-        high = sum(space.size) + max(space.transient, default=0)
-        if high <= low or _cheapest(space, high, self.max_states) is None:
-            return None
-        while high - low > 1:
-            middle = (low + high) // 2
-            if _cheapest(space, middle, self.max_states) is None:
-                low = middle
-            else:
-                high = middle
-        return high
 
 
 class _Meter:
@@ -272,7 +257,7 @@ def _bits(mask: int) -> Iterator[int]:
         mask ^= low
 
 
-def _cheapest(space: _Space, budget: int, max_states: int) -> list[int] | None:
+def _cheapest(space: _Space, budget: int, meter: _Meter) -> list[int] | None:
     """Return the codes of a cheapest schedule; None if nothing fits."""
     start: State = (space.start, space.start & space.targets)
     if space.bytes(space.start) > budget:
@@ -280,7 +265,6 @@ def _cheapest(space: _Space, budget: int, max_states: int) -> list[int] | None:
     best: dict[State, Cost] = {start: (0, 0)}
     came: dict[State, tuple[State, int, int]] = {}
     queue: list[tuple[Cost, State]] = [((0, 0), start)]
-    meter = _Meter(space.encoding.graph.name, max_states)
     while queue:
         cost, state = heappop(queue)
         if cost > best[state]:
@@ -305,6 +289,24 @@ def _cheapest(space: _Space, budget: int, max_states: int) -> list[int] | None:
                     heappush(queue, (then, after))
                     meter.count()
     return None
+
+
+def _minimum(space: _Space, infeasible: int, meter: _Meter) -> int | None:
+    """Return the least budget that works; by bisection above an infeasible one.
+
+    None if none works: a graph's targets may need each other in a circle.
+    """
+    low = max(infeasible, -1)
+    high = sum(space.size) + max(space.transient, default=0)
+    if high <= low or _cheapest(space, high, meter) is None:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _cheapest(space, middle, meter) is None:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def _may_run(space: _Space, state: State, mode: int) -> bool:

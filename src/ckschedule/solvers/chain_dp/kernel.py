@@ -17,7 +17,11 @@ import numpy as np
 UNBOUNDED: Final = 2**62
 """More bytes and ticks than any model has; the memory of sentinels."""
 
+# Unsigned positions: compiled code need not ask whether they count from the end.
 ONE: Final = np.uint64(1)
+TWO: Final = np.uint64(2)
+THREE: Final = np.uint64(3)
+
 STRIDE: Final = 8
 """Breakpoints that are skipped at a time."""
 
@@ -37,6 +41,20 @@ def _advance(memory, position, end):  # type: ignore[no-untyped-def]  # compiled
             step += np.uint64(memory[position + np.uint64(k)] < end)
         position += step
         if step < STRIDE:
+            return position
+
+
+@numba.njit(cache=True, nogil=True)
+def _step(memory, position, end):  # type: ignore[no-untyped-def]  # compiled
+    """Return what `_advance` returns, for ends that are few breakpoints away."""
+    while True:
+        step = (
+            np.uint64(memory[position + ONE] < end)
+            + np.uint64(memory[position + TWO] < end)
+            + np.uint64(memory[position + THREE] < end)
+        )
+        position += step
+        if step < THREE:
             return position
 
 
@@ -135,33 +153,49 @@ def _merge(size, scratch, limit, floor, right, left, extra):  # type: ignore[no-
             i, j, b = np.uint64(i_end), np.uint64(j_end), np.uint64(b_end)
             candidate, current = least, cost[b + ONE]
         else:
-            while not cheaper:
-                right_next = right_memory[i + ONE] + right_shift
-                left_next = left_memory[j + ONE] + left_shift
-                at = min(min(right_next, left_next), memory[b])
-                if at >= end:
-                    break
-                i += np.uint64(right_next == at)
-                j += np.uint64(left_next == at)
-                b -= np.uint64(memory[b] == at)
-                current = cost[b + ONE]
-                candidate = extra + right_cost[i] + left_cost[j]
-                if candidate < current:
-                    cheaper = True
-                    count = _copy_below(
-                        memory,
-                        cost,
-                        np.int64(b + ONE),
-                        top,
-                        at,
-                        spare_memory,
-                        spare_cost,
-                    )
+            while True:
+                if candidate >= cost[b + ONE]:
+                    # Up to the next working point the candidate is lowest at the end.
+                    step_end = min(memory[b], end)
+                    i_end = _step(right_memory, i, step_end - right_shift)
+                    j_end = _step(left_memory, j, step_end - left_shift)
+                    lowest = extra + right_cost[i_end] + left_cost[j_end]
+                    if lowest >= cost[b + ONE]:
+                        i, j, candidate = i_end, j_end, lowest
+                        if step_end >= end:
+                            break
+                        if cheaper:
+                            spare_memory[count] = memory[b]
+                            spare_cost[count] = cost[b]
+                            count += 1
+                            last = cost[b]
+                        b -= ONE
+                        continue
+                    while candidate >= cost[b + ONE]:
+                        right_next = right_memory[i + ONE] + right_shift
+                        left_next = left_memory[j + ONE] + left_shift
+                        at = min(right_next, left_next)
+                        i += np.uint64(right_next == at)
+                        j += np.uint64(left_next == at)
+                        candidate = extra + right_cost[i] + left_cost[j]
+                    if not cheaper:
+                        cheaper = True
+                        count = _copy_below(
+                            memory,
+                            cost,
+                            np.int64(b + ONE),
+                            top,
+                            at,
+                            spare_memory,
+                            spare_cost,
+                        )
+                    elif spare_memory[count - 1] == at:
+                        # The working point at the very same memory is replaced.
+                        count -= 1
                     spare_memory[count] = at
                     spare_cost[count] = candidate
                     count += 1
                     last = candidate
-            while cheaper:
                 right_next = right_memory[i + ONE] + right_shift
                 left_next = left_memory[j + ONE] + left_shift
                 working_next = memory[b]
