@@ -173,3 +173,10 @@ def test_wrong_use_ends_with_2_and_names_culprit_and_remedy(
     assert result.stdout == ""
     assert culprit in result.stderr
     assert remedy in result.stderr
+
+
+def test_a_model_larger_than_the_machine_ends_with_2() -> None:
+    """A slip of the finger must not read as "nothing fits"."""
+    result = run("uniform", "--stages", "99999999999", "--budget", "10")
+    assert result.exit_code == 2
+    assert "ask for fewer stages" in result.output

@@ -47,6 +47,11 @@ class CommandLine(TyperGroup):
             code = fail(f"{error}; this is a fault of ckschedule: report it", FAULT)
         except CkscheduleError as error:
             code = fail(str(error), WRONG_USE)
+        except MemoryError:
+            code = fail(
+                "this machine has not the memory for that; ask for fewer stages",
+                WRONG_USE,
+            )
         except OSError as error:
             where = f"{error.filename}: " if error.filename is not None else ""
             code = fail(f"{where}{error.strerror or error}", WRONG_USE)
