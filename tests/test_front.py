@@ -203,7 +203,7 @@ class Claims(AbstractFrontSolver):
     def search(
         self, model: Model, budget: int, progress: Progress | None = None
     ) -> Proposal:
-        raise NotImplementedError
+        raise NotImplementedError  # `pareto` asks for fronts only
 
     def front(self, model: Model, progress: Progress | None = None) -> FrontProposal:
         return FrontProposal(

@@ -28,7 +28,7 @@ class AutoSolver(AbstractFrontSolver):
     ----------
     exact, bracket, oracle
         The settings of the three. The oracle gives up sooner than `Exhaustive` itself
-        does: within about a minute.
+        does: within some seconds.
     """
 
     exact: ChainDP = field(default_factory=ChainDP)

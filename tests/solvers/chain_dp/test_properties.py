@@ -95,7 +95,7 @@ def test_unrestricted_search_is_never_slower(chain: Chain) -> None:
 @given(chains(max_stages=12, largest=30, variants=1))
 def test_at_the_peak_of_storing_everything_nothing_is_recomputed(chain: Chain) -> None:
     """A model that fits as it is costs no recomputation, also in 10^18 bytes."""
-    peak = ck.simulate(chain, StoreAll().search(chain, 0).schedule).peak  # type: ignore[arg-type]  # there is one
+    peak = ck.simulate(chain, StoreAll().schedule(chain)).peak
     for budget in (peak, peak + 1, 10**18):
         result = ck.solve(chain, budget, ChainDP())
         assert result.status is Status.OPTIMAL

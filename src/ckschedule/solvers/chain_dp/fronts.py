@@ -7,15 +7,13 @@ from itertools import repeat
 from typing import Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from ckschedule.costs.encoding import Ints
 from ckschedule.errors import ResourceLimitError
 from ckschedule.solvers.base import Progress
 from ckschedule.solvers.chain_dp.arrays import ChainArrays
 from ckschedule.solvers.chain_dp.classes import IntervalClasses, interval_classes
 from ckschedule.units import format_bytes
-
-Ints = npt.NDArray[np.int64]
 
 POINT_BYTES: Final = 16
 """Bytes of one breakpoint: memory and cost."""
