@@ -17,6 +17,7 @@ from .documents import read_json as read_json
 from .documents import read_model as read_model
 from .documents import to_json as to_json
 from .documents import write_json as write_json
+from .exporting import export as export
 from .front import ParetoFront as ParetoFront
 from .front import ParetoPoint as ParetoPoint
 from .importers import import_model as import_model
@@ -51,5 +52,17 @@ from .solvers.revolve import Revolve as Revolve
 from .solvers.slot_dp import SlotDP as SlotDP
 from .solving import solve as solve
 from .sweeping import pareto as pareto
+from .torch_backend import Measurement as Measurement
+from .torch_backend import Verification as Verification
+from .torch_backend import apply as apply
+from .torch_backend import auto_checkpoint as auto_checkpoint
+from .torch_backend import execute as execute
+from .torch_backend import measure as measure
+from .torch_backend import measure_plain as measure_plain
+from .torch_backend import measure_step as measure_step
+from .torch_backend import plan_of as plan_of
+from .torch_backend import profile as profile
+from .torch_backend import unapply as unapply
+from .torch_backend import verify as verify
 
 __version__: str

@@ -24,6 +24,18 @@ def budget_bytes(model: Model, budget: Budget) -> int:
     return parse_budget(budget)
 
 
+def check_budget(budget: Budget) -> None:
+    """Refuse a budget that cannot be read, before any work is done for it.
+
+    Raises
+    ------
+    InvalidBudgetError
+        If it cannot be read.
+    """
+    # Any reference does: only the form is looked at.
+    parse_budget(budget, store_all=1)
+
+
 def store_all(chain: Chain) -> Trace:
     """Return the simulation of storing everything and recomputing nothing."""
     return simulate(chain, StoreAll().schedule(chain))

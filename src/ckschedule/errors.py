@@ -9,6 +9,9 @@
     ├── InvalidScheduleError (ValueError)     a schedule the simulator refuses
     ├── DocumentError (ValueError)            a file that cannot be read or trusted
     ├── UnsupportedModelError (ValueError)    a model this solver cannot take
+    ├── PlanMismatchError (ValueError)        a plan made for another torch model
+    ├── UnfaithfulStageError (RuntimeError)   a stage that cannot be repeated exactly
+    ├── VerificationError (RuntimeError)      a plan that was tried and did not hold
     ├── ResourceLimitError (RuntimeError)     work past a limit the caller can raise
     ├── NoScheduleError (RuntimeError)        `Result.raise_for_status` found none
     ├── SolverFaultError (RuntimeError)       a solver's claim the simulator refutes
@@ -66,6 +69,21 @@ class DocumentError(CkscheduleError, ValueError):
 
 class UnsupportedModelError(CkscheduleError, ValueError):
     """A model with a feature that the chosen solver cannot take."""
+
+
+class PlanMismatchError(CkscheduleError, ValueError):
+    """A plan that does not fit the torch model; the message says what differs."""
+
+
+class UnfaithfulStageError(CkscheduleError, RuntimeError):
+    """A stage of a torch model that could not be computed again with equal results.
+
+    Raised before any gradient that might be wrong reaches the caller.
+    """
+
+
+class VerificationError(CkscheduleError, RuntimeError):
+    """A plan that was run on its model and did not hold what it promised."""
 
 
 class ResourceLimitError(CkscheduleError, RuntimeError):
