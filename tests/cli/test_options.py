@@ -46,6 +46,8 @@ MODEL_OPTIONS = [
     "--inner",
 ]
 
+TORCH_OPTIONS = ["--stages", "--time", "--variants", "--optimizer", "--accumulate"]
+
 FROZEN = {
     "pareto": [
         "MODEL",
@@ -69,6 +71,19 @@ FROZEN = {
     ],
     "catalog": ["MODEL", "--out/-o", "--json", *MODEL_OPTIONS],
     "import": ["FORMAT", "FILE", "--out/-o", "--json"],
+    "profile": ["TARGET", *TORCH_OPTIONS, "--meta", "--out/-o", "--json"],
+    "run": [
+        "TARGET",
+        "--budget",
+        *TORCH_OPTIONS,
+        "--solver",
+        "--no-verify",
+        "--finite-differences",
+        "--repeats",
+        "--out/-o",
+        "--json",
+    ],
+    "export": ["PLAN", "--to", "--out/-o"],
 }
 
 

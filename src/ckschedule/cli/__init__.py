@@ -3,6 +3,7 @@
 import io
 import signal
 import sys
+import traceback
 
 
 def main() -> None:
@@ -17,7 +18,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A name that the terminal's encoding lacks must not end the program.
             stream.reconfigure(errors="replace")
-    from ckschedule.cli.exits import INTERRUPTED
+    from ckschedule.cli.exits import FAULT, INTERRUPTED
 
     try:
         from ckschedule.cli.app import app
@@ -25,3 +26,8 @@ def main() -> None:
         app(prog_name="ckschedule")
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    except Exception:
+        # Python's own exit code for this is 1, which here means "nothing fits".
+        traceback.print_exc()
+        print("Error: this is a fault of ckschedule: report it", file=sys.stderr)
+        sys.exit(FAULT)

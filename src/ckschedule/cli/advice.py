@@ -5,6 +5,7 @@ from typing import Final
 
 from ckschedule.catalog import OPTIMIZERS
 from ckschedule.cli.models import ModelArgument
+from ckschedule.result import Result
 from ckschedule.simulation import Model
 from ckschedule.units import format_bytes
 
@@ -19,15 +20,35 @@ _SHRINKING: Final[Mapping[str, str]] = {
 """Options that most of the activations grow with."""
 
 
+def way_out(
+    result: Result, argument: ModelArgument | None, budget: str
+) -> dict[str, str]:
+    """Return what to do if there is no schedule."""
+    facts = {}
+    model, limit = result.model, result.budget
+    static = model.static.total
+    if static > limit:
+        facts["static alone"] = (
+            f"{format_bytes(static)}, more than the budget; no schedule can help"
+        )
+    if tries := advice(argument, model, budget, limit, result.minimum_budget):
+        facts["try"] = "\n".join(tries)
+    return facts
+
+
 def advice(
-    argument: ModelArgument, model: Model, budget: str, limit: int, least: int | None
+    argument: ModelArgument | None,
+    model: Model,
+    budget: str,
+    limit: int,
+    least: int | None,
 ) -> list[str]:
     """Return what could make a model fit, the likeliest remedy first.
 
     Parameters
     ----------
     argument, model
-        What was asked for, and what it is.
+        What was asked for, None if that is no name; and what it is.
     budget, limit
         As it was written, and in bytes.
     least
@@ -37,7 +58,7 @@ def advice(
     smallest = [] if least is None else [_smallest(least)]
     if budget.strip().isdecimal() and limit < _TINY <= max(static, least or 0):
         return [f"--budget {limit}GiB, if that was meant: {limit} is bytes", *smallest]
-    if not argument.in_catalog:
+    if argument is None or not argument.in_catalog:
         return smallest
     if static > limit:
         return smallest + _less_static(argument, static, limit)

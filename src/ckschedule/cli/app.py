@@ -11,10 +11,13 @@ from typer.core import TyperGroup
 from ckschedule.cli.catalog import run_catalog
 from ckschedule.cli.compare import run_compare
 from ckschedule.cli.exits import FAULT, INTERRUPTED, NO_SCHEDULE, WRONG_USE
+from ckschedule.cli.export import run_export
 from ckschedule.cli.imports import run_import
 from ckschedule.cli.output import fail
 from ckschedule.cli.pareto import run_pareto
+from ckschedule.cli.profile import run_profile
 from ckschedule.cli.refusals import describe
+from ckschedule.cli.run import run_run
 from ckschedule.cli.simulate import run_simulate
 from ckschedule.cli.solve import run_solve
 from ckschedule.errors import CkscheduleError, NoScheduleError, SolverFaultError
@@ -119,8 +122,14 @@ def configure(
       ckschedule solve gpt2-xl --budget 40GiB -o plan.json
       ckschedule simulate plan.json
 
-    Exit codes: 0 solved, 1 no schedule keeps the budget, 2 wrong use,
-    3 a fault of ckschedule, 130 interrupted.
+    [bold]With a torch model of your own[/bold]
+
+      ckschedule profile net:build -o chain.json
+      ckschedule run net:build --budget 60% -o plan.json
+      ckschedule export plan.json --to torch -o plan.py
+
+    Exit codes: 0 solved, 1 no schedule keeps the budget or a plan did not hold,
+    2 wrong use, 3 a fault of ckschedule, 130 interrupted.
     """
     logger = logging.getLogger("ckschedule")
     if verbose and not logger.handlers:
@@ -139,5 +148,8 @@ for _name, _command in (
     ("simulate", run_simulate),
     ("catalog", run_catalog),
     ("import", run_import),
+    ("profile", run_profile),
+    ("run", run_run),
+    ("export", run_export),
 ):
     app.command(_name)(_command)

@@ -1,8 +1,5 @@
 """``ckschedule catalog``: the networks that are known by name."""
 
-from collections.abc import Iterator
-from dataclasses import replace
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from ckschedule.catalog import CATALOG
@@ -20,8 +17,8 @@ from ckschedule.cli.output import (
     emit_json,
     write_document,
 )
-from ckschedule.cli.summary import model_facts, stage_facts, stage_range
-from ckschedule.costs.chain import Chain, Stage
+from ckschedule.cli.summary import model_facts, stage_facts
+from ckschedule.costs.chain import Chain
 from ckschedule.costs.device import DEVICES, DTYPES, Device
 from ckschedule.simulation import Model
 
@@ -150,11 +147,12 @@ def _as_typed(flag: str, default: Any) -> str:
 
 
 def _stage_table(chain: Chain) -> "Table":
+    from ckschedule.cli.stage_tables import equal_runs
     from ckschedule.cli.tables import ruled_table
     from ckschedule.plotting.scales import byte_scale, time_scale
 
-    groups = list(_groups(chain))
-    stages = [stages[0] for stages in groups]
+    groups = list(equal_runs(chain))
+    stages = [stages[0] for _, stages in groups]
     size = byte_scale(
         n
         for s in stages
@@ -175,11 +173,8 @@ def _stage_table(chain: Chain) -> "Table":
             f"backward\n{clock.unit}",
         )
     )
-    start = 0
-    for equal in groups:
+    for name, equal in groups:
         stage = equal[0]
-        name = stage_range(chain, range(start, start + len(equal)))
-        start += len(equal)
         first = stage.variants[0] if stage.variants else None
         table.add_row(
             name,
@@ -202,12 +197,6 @@ def _stage_table(chain: Chain) -> "Table":
                 style="dim",
             )
     return table
-
-
-def _groups(chain: Chain) -> Iterator[list[Stage]]:
-    """Give runs of stages that differ by their names only."""
-    for _, stages in groupby(chain.sequence, key=lambda stage: replace(stage, name="")):
-        yield list(stages)
 
 
 run_catalog = takes_model(_catalog, optional=True)

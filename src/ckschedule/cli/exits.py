@@ -3,7 +3,7 @@
 from typing import Final
 
 NO_SCHEDULE: Final = 1
-"""No schedule keeps the budget."""
+"""No schedule keeps the budget, or a plan did not hold on its model."""
 
 WRONG_USE: Final = 2
 """The command cannot be meant; the message says what to change."""

@@ -11,6 +11,7 @@ from ckschedule.cli.models import ModelArgument, takes_model
 from ckschedule.cli.options import Json, Show
 from ckschedule.cli.output import console, emit_json
 from ckschedule.cli.plans import plan_facts
+from ckschedule.cli.recorded import recorded_model
 from ckschedule.cli.summary import counted, model_facts, trace_facts
 from ckschedule.costs.chain import Chain
 from ckschedule.errors import DocumentError, NoScheduleError
@@ -40,7 +41,7 @@ def _simulate(
             "--budget",
             metavar="SIZE",
             help="Memory that the peak may not pass, as for 'solve'. "
-            "[default: the budget that a result was made for]",
+            "\\[default: the budget that a result was made for]",
         ),
     ] = None,
     show: Show = None,
@@ -64,7 +65,7 @@ def _simulate(
     document = read_json(plan, model=given)
     match document:
         case Schedule():
-            about = given or _recorded(plan)
+            about = given or recorded_model(plan, "name it with --model MODEL")
             trace = simulate(about, document)
             limit = None
         case Result():
@@ -94,17 +95,6 @@ def _simulate(
             f"the peak of {counted(trace.peak, 'byte')} passes the budget of {limit:,} "
             f"by {counted(trace.peak - limit, 'byte')}"
         )
-
-
-def _recorded(plan: Path) -> Model:
-    from ckschedule.documents import read_model
-
-    try:
-        return read_model(plan)
-    except DocumentError as error:
-        raise DocumentError(
-            f"{plan}: this schedule records no model; name it with --model MODEL"
-        ) from error
 
 
 def _report_front(front: ParetoFront, *, show: bool | None, json: bool) -> None:

@@ -1,14 +1,14 @@
 """``ckschedule solve``: the fastest schedule within a budget."""
 
 import logging
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final
 
 import typer
 
-from ckschedule.cli.advice import advice
+from ckschedule.cli.advice import way_out
 from ckschedule.cli.exits import NO_SCHEDULE
 from ckschedule.cli.models import ModelArgument, takes_model
-from ckschedule.cli.options import Budget, Json, Out
+from ckschedule.cli.options import Budget, Json, Out, SolverName
 from ckschedule.cli.output import (
     check_writable,
     console,
@@ -17,7 +17,7 @@ from ckschedule.cli.output import (
 )
 from ckschedule.cli.plans import plan_facts
 from ckschedule.cli.progress import searching
-from ckschedule.cli.solvers import SOLVERS, short_name, solver_named
+from ckschedule.cli.solvers import short_name, solver_named
 from ckschedule.cli.summary import (
     live_names,
     model_facts,
@@ -27,7 +27,7 @@ from ckschedule.cli.summary import (
 )
 from ckschedule.costs.chain import Chain
 from ckschedule.result import Result
-from ckschedule.units import format_bytes, format_time
+from ckschedule.units import format_time
 
 _log = logging.getLogger(__name__)
 
@@ -39,15 +39,7 @@ def _solve(
     *,
     model: ModelArgument,
     budget: Budget,
-    solver: Annotated[
-        Literal[SOLVERS],  # type: ignore[valid-type]  # the names of the table
-        typer.Option(
-            "--solver",
-            metavar="NAME",
-            help=f"Who searches: {', '.join(SOLVERS)}. The last two take the square "
-            "root of the number of stages.",
-        ),
-    ] = "auto",
+    solver: SolverName = "auto",
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -123,7 +115,7 @@ def _print(result: Result, argument: ModelArgument, budget: str) -> None:
     facts["status"] = outcome(result)
     facts["solver"] = short_name(result.solver)
     if result.trace is None:
-        out.print(facts_table(facts | _way_out(result, argument, budget)))
+        out.print(facts_table(facts | way_out(result, argument, budget)))
         return
     facts |= trace_lines(result.trace, result.model, budget=result.budget)
     if result.lower_bound is not None:
@@ -136,20 +128,6 @@ def _print(result: Result, argument: ModelArgument, budget: str) -> None:
         out.print(plan_table(result.trace, result.model))
     named = live_names(result.model, result.trace.live_at_peak)
     out.print(live_table(named, top=_TOP))
-
-
-def _way_out(result: Result, argument: ModelArgument, budget: str) -> dict[str, str]:
-    """Return what to do if there is no schedule."""
-    facts = {}
-    model, limit = result.model, result.budget
-    static = model.static.total
-    if static > limit:
-        facts["static alone"] = (
-            f"{format_bytes(static)}, more than the budget; no schedule can help"
-        )
-    if tries := advice(argument, model, budget, limit, result.minimum_budget):
-        facts["try"] = "\n".join(tries)
-    return facts
 
 
 run_solve = takes_model(_solve)

@@ -220,12 +220,17 @@ def stage_facts(model: Chain) -> list[dict[str, Any]]:
             "gradient": stage.gradient,
             "parameter_gradient": stage.parameter_gradient,
             "forward": stage.forward,
+            "transient": stage.transient,
             "variants": [
                 {
                     "name": variant.name,
                     "saved": variant.saved,
                     "forward": variant.forward,
                     "backward": variant.backward,
+                    "forward_transient": variant.forward_transient,
+                    "backward_transient": variant.backward_transient,
+                    "needs_input": variant.needs_input,
+                    "needs_output": variant.needs_output,
                 }
                 for variant in stage.variants
             ],
