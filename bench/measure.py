@@ -43,6 +43,8 @@ PACKAGES: Final = (
     "pydantic",
     "typer",
     "rich",
+    "torch",
+    "transformers",
     "checkpoint_schedules",
     "pyrevolve",
 )
@@ -50,6 +52,14 @@ PACKAGES: Final = (
 
 LONG: Final = 60.0
 """Seconds of one measurement after which no further sample is begun."""
+
+ARENAS: Final = {
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TRIM_THRESHOLD_": str(2**36),
+    "MALLOC_TOP_PAD_": str(2**28),
+}
+"""Settings of glibc under which freed memory stays with the process. By default each
+large tensor is mapped anew, and a step on the CPU spends its time in page faults."""
 
 _FORMAT: Final = 1
 _WIDE: Final = 160
@@ -135,6 +145,62 @@ def samples_of(
     while len(samples) < repeat and (not samples or perf_counter() - begin < long):
         samples.append(sample_once(run, prepare))
     return samples
+
+
+def taking_turns(
+    runs: Mapping[str, Callable[[], object]],
+    *,
+    repeat: int,
+    prepare: Callable[[], object] = lambda: None,
+    collect: bool = True,
+    long: float = LONG,
+) -> dict[str, list[float]]:
+    """Return wall seconds of each run, round by round.
+
+    Parameters
+    ----------
+    runs
+        By name. Each round calls all, beginning with another one each time.
+    repeat
+        Rounds; none is begun once they took ``long`` seconds.
+    prepare
+        Called before each run, untimed.
+    collect
+        Whether garbage is collected before each run.
+    """
+    names = list(runs)
+    taken: dict[str, list[float]] = {name: [] for name in names}
+    begin = perf_counter()
+    for turn in range(repeat):
+        if turn and perf_counter() - begin > long:
+            break
+        first = turn % len(names)
+        for name in (*names[first:], *names[:first]):
+            prepare()
+            if collect:
+                gc.collect()
+            start = perf_counter()
+            runs[name]()
+            taken[name].append(perf_counter() - start)
+    return taken
+
+
+def ratio(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return the median over the rounds of one time over the other."""
+    return median(a / b for a, b in zip(one, other, strict=True))
+
+
+def keep_freed_memory() -> None:
+    """Start this script anew under `ARENAS`, unless it runs so already.
+
+    glibc reads these settings when a process starts.
+    """
+    if platform.libc_ver()[0] == "glibc" and not ARENAS.keys() <= os.environ.keys():
+        os.execve(
+            sys.executable,
+            [sys.executable, *sys.orig_argv[1:]],
+            {**os.environ, **ARENAS},
+        )
 
 
 def peak_rss() -> int:
@@ -238,6 +304,7 @@ def arguments(description: str, *, repeat: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "-o",
         "--out",
+        "--output",
         type=Path,
         metavar="FILE",
         help="where the JSON goes; bench/results/<script>.json by default",
