@@ -17,11 +17,11 @@ from ckschedule.torch_backend.applying import execute as execute
 from ckschedule.torch_backend.applying import plan_of as plan_of
 from ckschedule.torch_backend.applying import unapply as unapply
 from ckschedule.torch_backend.auto import auto_checkpoint as auto_checkpoint
+from ckschedule.torch_backend.checks import Check as Check
 from ckschedule.torch_backend.measuring import Measurement as Measurement
 from ckschedule.torch_backend.measuring import measure as measure
 from ckschedule.torch_backend.profiling.profile import profile as profile
 from ckschedule.torch_backend.stepping import measure_plain as measure_plain
 from ckschedule.torch_backend.stepping import measure_step as measure_step
-from ckschedule.torch_backend.verifying import Check as Check
 from ckschedule.torch_backend.verifying import Verification as Verification
 from ckschedule.torch_backend.verifying import verify as verify

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import get_ident
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 from torch import nn
@@ -24,18 +24,15 @@ from ckschedule.result import Result
 from ckschedule.schedule import Schedule
 from ckschedule.torch_backend.boundary import take_apart
 from ckschedule.torch_backend.interception import Interceptor, Reached
+from ckschedule.torch_backend.looks import look_at, looks_different
 from ckschedule.torch_backend.names import START, modules_of
 from ckschedule.torch_backend.program import read_legs, read_program
+from ckschedule.torch_backend.refusing import refuse_hooks, refuse_transforms
 from ckschedule.torch_backend.run import AbstractRun, Run
 from ckschedule.torch_backend.sharding import check_sharding, is_sharded
 from ckschedule.torch_backend.stage import TorchStage, all_modules
 from ckschedule.torch_backend.statics import storage_bytes
 from ckschedule.units import format_bytes
-
-_Look: TypeAlias = tuple[
-    nn.Module, type, tuple[nn.Module | None, ...], int, int, int, int
-]
-"""A module, its class, its children, and how many parameters, buffers and hooks."""
 
 
 class Binding:
@@ -116,7 +113,7 @@ class Binding:
             self.stages[1].inner_backward = any(map(is_sharded, self.outside()))
         self.sharing = _sharing(self.stages, self.outside())
         check_sharding(model, self.stages)
-        self._look = self._looks()
+        self._look = look_at(self.stages.values())
 
     def install(self) -> None:
         """Have the model's calls follow the plan."""
@@ -181,13 +178,13 @@ class Binding:
                 "the model is trained in two threads at once, which a plan cannot "
                 "follow; give each thread a model of its own"
             )
-        _refuse_transforms()
+        refuse_transforms()
         if parametrize._cache_enabled:
             raise UnfaithfulStageError(
                 "the model runs under torch.nn.utils.parametrize.cached(), whose cache "
                 "would outlive the stages that fill it; leave that context out"
             )
-        if self._looks_different():
+        if looks_different(self._look):
             self._bind_anew()
             return self.model.forward(*args, **kwargs)
         run = self._follow(self, args, kwargs)
@@ -214,9 +211,9 @@ class Binding:
         index = run.next
         if not self._passing and self._heads[index] == path:
             if index in self._tails:
-                _refuse_hooks(self.names[index - 1], interceptor.module)
+                refuse_hooks(self.names[index - 1], interceptor.module)
                 for module in self._tails[index]:
-                    _refuse_hooks(self.names[index - 1], module)
+                    refuse_hooks(self.names[index - 1], module)
             returned = run.call(args, kwargs)
             if index in self._tails:
                 self._passing = list(self._tails[index])
@@ -268,37 +265,6 @@ class Binding:
         return TorchStage(
             name, compute, everything, inner_backward=any(map(is_sharded, everything))
         )
-
-    def _looks(self) -> list[_Look]:
-        """Return what stages are bound to."""
-        return [
-            (
-                module,
-                type(module),
-                tuple(module._modules.values()),
-                len(module._parameters),
-                len(module._buffers),
-                len(module._forward_hooks),
-                len(module._forward_pre_hooks),
-            )
-            for stage in self.stages.values()
-            for module in stage.modules
-        ]
-
-    def _looks_different(self) -> bool:
-        # At every step: hence plain comparisons, and no sooner tuples of them.
-        for module, kind, children, parameters, buffers, hooks, before in self._look:
-            if (
-                len(module._parameters) != parameters
-                or len(module._forward_hooks) != hooks
-                or len(module._forward_pre_hooks) != before
-                or len(module._buffers) != buffers
-                or type(module) is not kind
-                or (children and tuple(module._modules.values()) != children)
-                or (not children and module._modules)
-            ):
-                return True
-        return False
 
     def _bind_anew(self) -> None:
         """Bind the model once more: modules were changed, by FSDP or by their owner.
@@ -394,31 +360,3 @@ def _in_sequence(modules: Sequence[nn.Module]) -> Any:
         return value
 
     return compute
-
-
-def _refuse_hooks(stage: str, module: nn.Module) -> None:
-    hooks = (
-        module._forward_hooks,
-        module._forward_pre_hooks,
-        module._backward_hooks,
-        module._backward_pre_hooks,
-    )
-    if any(hooks):
-        raise UnfaithfulStageError(
-            f"stage {stage!r} is made of several modules, and among them is a "
-            f"{type(module).__name__} with hooks, which would see what lies between or "
-            f"run twice; take them off, or name the modules one by one: stages=[...]"
-        )
-
-
-def _refuse_transforms() -> None:
-    if torch._C._functorch.peek_interpreter_stack() is not None:
-        raise UnfaithfulStageError(
-            "the model runs under torch.func (vmap, grad, jvp, ...), which a schedule "
-            "of recomputations cannot follow; take the plan off with unapply(model)"
-        )
-    if torch.autograd.forward_ad._current_level >= 0:
-        raise UnfaithfulStageError(
-            "the model runs under forward-mode differentiation, which a schedule of "
-            "recomputations cannot follow; take the plan off with unapply(model)"
-        )

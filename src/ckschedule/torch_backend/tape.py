@@ -4,10 +4,9 @@ These functions are what the executor runs and what the profiler measures: the p
 peak is that of the same code.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 import torch
@@ -16,16 +15,12 @@ from torch.autograd.graph import (
     GradientEdge,
     get_gradient_edge,
 )
-from torch.utils.checkpoint import (
-    CheckpointPolicy,
-    checkpoint,
-    create_selective_checkpoint_contexts,
-)
 
 from ckschedule.errors import UnfaithfulStageError
 from ckschedule.torch_backend.boundary import ONE_ARGUMENT, Structure, take_apart
 from ckschedule.torch_backend.layout import copies, is_view_of
 from ckschedule.torch_backend.stage import Slot, TorchStage
+from ckschedule.torch_backend.variants import selectively
 
 
 @dataclass(slots=True)
@@ -139,38 +134,6 @@ _set_grad: Final = torch._C._set_grad_enabled
 _ROOT: Final = torch.empty(0, requires_grad=True)
 """Makes inner graphs need gradients whatever enters them; it never gets one."""
 
-MATMULS: Final = (
-    torch.ops.aten.mm.default,
-    torch.ops.aten.bmm.default,
-    torch.ops.aten.addmm.default,
-    torch.ops.aten.baddbmm.default,
-    torch.ops.aten.convolution.default,
-    torch.ops.aten._scaled_dot_product_flash_attention.default,
-    torch.ops.aten._scaled_dot_product_efficient_attention.default,
-    torch.ops.aten._scaled_dot_product_cudnn_attention.default,
-    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default,
-)
-"""Operators whose outputs the variant "matmul" saves: the dear ones to repeat."""
-
-VARIANTS: Final = ("all", "matmul")
-"""Ways to record a stage: saving everything, or outputs of `MATMULS` and recomputing
-the rest within the stage's backward."""
-
-
-def _policy(_context: Any, operator: Any, *_args: Any, **_kwargs: Any) -> Any:
-    saved = operator in MATMULS
-    return CheckpointPolicy.MUST_SAVE if saved else CheckpointPolicy.PREFER_RECOMPUTE
-
-
-def _selectively(compute: Callable[..., Any]) -> Callable[..., Any]:
-    return partial(
-        checkpoint,
-        compute,
-        use_reentrant=False,
-        preserve_rng_state=False,  # the executor puts all streams back
-        context_fn=partial(create_selective_checkpoint_contexts, _policy),
-    )
-
 
 def plain(stage: TorchStage, call: Call, cut: Sequence[torch.Tensor]) -> Output:
     """Compute a stage without saving anything for its backward."""
@@ -227,7 +190,7 @@ def record(
         Whether the input is known to stay alive until the backward, so that the inner
         graph may hold it: that is faster than an entry which does not.
     """
-    compute = stage.compute if variant == "all" else _selectively(stage.compute)
+    compute = stage.compute if variant == "all" else selectively(stage.compute)
     received: list[torch.Tensor | None] = []
     before = torch.is_grad_enabled()
     _set_grad(True)

@@ -31,7 +31,7 @@ from ckschedule.torch_backend.remembered import remember_stages
 from ckschedule.torch_backend.sharding import refuse_sharded
 from ckschedule.torch_backend.statics import static_memory
 from ckschedule.torch_backend.storages import LiveStorages
-from ckschedule.torch_backend.tape import VARIANTS
+from ckschedule.torch_backend.variants import VARIANTS
 
 _SWEEPS = 4
 """Runs of the model until gradients are known as the stages yield them."""
