@@ -1,9 +1,12 @@
 """Live bytes of torch tensors, counted by storage as operators make and drop them."""
 
+from __future__ import annotations
+
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from typing import Any
+from contextlib import ExitStack, contextmanager, nullcontext
+from typing import Any, Self
 
 import torch
 from torch.utils import _pytree as pytree
@@ -38,13 +41,25 @@ class LiveStorages(TorchDispatchMode):
         super().__init__()  # type: ignore[no-untyped-call]  # torch's is not annotated
         self.live = 0
         self.peak = 0
+        self._stances = ExitStack()
         self._sizes: dict[int, int] = {}
         self._watched: dict[int, weakref.ref[torch.UntypedStorage]] = {}
 
-    @classmethod
-    def ignore_compile_internals(cls) -> bool:
-        """Have compiled code stay compiled: torch would leave it for good."""
-        return True
+    def __enter__(self) -> Self:
+        """Start to count; compiled code runs uncompiled meanwhile.
+
+        What compiled code allocates passes by every mode, and torch would give up
+        compiling, for good, what it first meets under one.
+        """
+        if "torch._dynamo" in sys.modules:
+            self._stances.enter_context(torch.compiler.set_stance("force_eager"))
+        super().__enter__()  # type: ignore[no-untyped-call]  # torch's is not annotated
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Stop counting."""
+        super().__exit__(*error)  # type: ignore[no-untyped-call]  # likewise
+        self._stances.close()
 
     def track(self, tensors: Iterable[torch.Tensor]) -> int:
         """Count tensors that exist already; return the bytes that were new."""

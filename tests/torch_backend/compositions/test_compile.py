@@ -125,10 +125,6 @@ def test_compiled_blocks_run_compiled_when_computed_again(wrap: bool) -> None:
     assert len(calls) == len(blocks) > 3
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="under a dispatch mode the compiler skips a module's code, and for good",
-)
 def test_blocks_stay_compiled_when_they_are_profiled() -> None:
     """Counting their bytes must not switch the compiler off."""
     case = gpt(dropout=0.0)
