@@ -59,10 +59,10 @@ def apply(
     profiled in this process keeps a little more in its first step.
     """
     schedule, chain = _parts(plan, chain)
-    _check_fits(model, chain)
     binding = Binding(
         model, [s.name for s in chain.stages], schedule, plan=plan, chain=chain
     )
+    _check_fits(binding, chain)
     recall_stages(model, binding.stages.values())
     binding.install()
     return model
@@ -197,11 +197,11 @@ def _parts(
     return schedule, model
 
 
-def _check_fits(model: nn.Module, chain: Chain) -> None:
+def _check_fits(binding: Binding, chain: Chain) -> None:
     """Refuse a chain whose parameters are not those of the model's stages."""
-    stages = Binding(model, [s.name for s in chain.stages], None).stages
+    stages = binding.stages
     shared = shared_parameters(stages.values())
-    total = storage_bytes([*model.parameters()])
+    total = storage_bytes([*binding.model.parameters()])
     other_model = 0 < chain.static.parameters != total
     for (i, stage), planned in zip(stages.items(), chain.stages, strict=True):
         trained = stage.trained()

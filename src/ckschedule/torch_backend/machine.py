@@ -24,6 +24,7 @@ from ckschedule.torch_backend.memo import (
     alike,
     check_repeated,
     check_unchanged,
+    copied_buffers,
     fingerprint,
     form_of,
     is_as_it_was,
@@ -31,7 +32,7 @@ from ckschedule.torch_backend.memo import (
 )
 from ckschedule.torch_backend.program import FORWARD, FREE, Leg, Step
 from ckschedule.torch_backend.sharding import reshard
-from ckschedule.torch_backend.stage import Slot, TorchStage
+from ckschedule.torch_backend.stage import TorchStage
 from ckschedule.torch_backend.tape import Call, Output, Tape
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Machine:
             training=training,
             targets=tuple(everything),
             state=state,
-            buffers=_copies(slots) if slots else (),
+            buffers=copied_buffers(slots) if slots else (),
             traits=traits,
         )
         self._settings = memo.settings
@@ -143,6 +144,7 @@ class Machine:
             if memo.traits is None:
                 traits, output, tape = learn(stage, memo, cut, step)
                 memo.adopt(stage, traits)
+                memo.state = stage.state(traits)
                 self._versions[index - 1] = _versions(cut)
             else:
                 output, tape = self._compute(stage, memo, cut, step)
@@ -384,11 +386,3 @@ def _check_leaves(stage: TorchStage, tape: Tape, number: int) -> None:
             f"stage {stage.name!r} uses another leaf tensor when it is computed again "
             f"than at first; its gradient would be lost"
         )
-
-
-def _copies(slots: Sequence[Slot]) -> tuple[tuple[Slot, torch.Tensor], ...]:
-    return tuple(
-        ((module, name), buffer.clone())
-        for module, name in slots
-        if (buffer := module._buffers[name]) is not None
-    )

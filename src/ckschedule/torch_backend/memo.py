@@ -80,7 +80,6 @@ class Memo:
         self.targets = (*self.targets, *stage.used(traits))
         changing = stage.slots(traits.buffers)
         self.buffers = tuple(kept for kept in self.buffers if kept[0] in changing)
-        self.state = stage.state(traits)
 
 
 @contextmanager
@@ -167,15 +166,39 @@ def check_repeated(stage: TorchStage, memo: Memo, output: Output) -> None:
             f"stage {stage.name!r} returned {len(memo.form)} tensors at first and "
             f"{len(form)} when computed again"
         )
-    if memo.fingerprint is not None and not alike(
-        memo.fingerprint, fingerprint(output.tensors)
-    ):
+    if memo.fingerprint is None:
+        return
+    mark = fingerprint(output.tensors)
+    if not alike(memo.fingerprint, mark):
         # Where the first computation was plain, the next one will be recorded.
         stage.grad_sensitive = stage.grad_sensitive or memo.plain
+    check_alike(stage, memo, mark)
+
+
+def check_alike(
+    stage: TorchStage, memo: Memo, mark: Fingerprint, besides: str = ""
+) -> None:
+    """Refuse a fingerprint that is not that of the first computation, if it has one.
+
+    Parameters
+    ----------
+    stage, memo
+        What was computed.
+    mark
+        Of another computation.
+    besides
+        What else may be the cause, for the message.
+
+    Raises
+    ------
+    UnfaithfulStageError
+        If they differ.
+    """
+    if memo.fingerprint is not None and not alike(memo.fingerprint, mark):
         raise UnfaithfulStageError(
             f"stage {stage.name!r} gave other numbers when it was computed again: it "
             f"reads or changes something that is not among its arguments (a list, a "
-            f"counter, a generator of its own)"
+            f"counter, a generator of its own){besides}"
         )
 
 
@@ -255,6 +278,15 @@ def _trained_as(stage: TorchStage, flags: Sequence[bool]) -> Iterator[None]:
     finally:
         for module, flag in zip(stage.modules, now, strict=True):
             module.training = flag
+
+
+def copied_buffers(slots: Sequence[Slot]) -> tuple[tuple[Slot, torch.Tensor], ...]:
+    """Return copies of the buffers that stand in some slots, with those."""
+    return tuple(
+        ((module, name), buffer.clone())
+        for module, name in slots
+        if (buffer := module._buffers[name]) is not None
+    )
 
 
 @contextmanager

@@ -23,7 +23,6 @@ from ckschedule.torch_backend.layout import is_view_of
 from ckschedule.torch_backend.learning import learn
 from ckschedule.torch_backend.machine import Machine
 from ckschedule.torch_backend.memo import Memo, undisturbed
-from ckschedule.torch_backend.program import FORWARD
 from ckschedule.torch_backend.stage import TorchStage, Traits
 from ckschedule.torch_backend.tape import Call, apply_node
 
@@ -179,12 +178,13 @@ class Run(AbstractRun):
         # Only the leaf tensors that it is seen to use are its own: a head's gradients
         # must not wait for the start's backward.
         memo = self._start = machine.remember(1, call, [])
-        first = next(s for s in binding.steps if s.kind == FORWARD and s.stage == 1)
+        first = binding.forwards[1].step
         self._start_plain = first.plain and 1 in binding.backwards
         if memo.traits is None:
             with binding.suspended(), undisturbed(memo):
                 traits, _, _ = learn(stage, memo, machine.cuts[0], first)
             memo.adopt(stage, traits)
+            memo.state = stage.state(traits)
 
     def _arrive(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         """Take what the caller's code computed as the output of the start."""
@@ -248,7 +248,7 @@ def sources(
     pinned = []
     for tensor in tensors:
         source = next((k for k, own in enumerate(given) if own is tensor), None)
-        if source is None and tensor.grad_fn is not None:
+        if source is None:
             source = _behind_hook(tensor, given)
         sources.append(source)
         if source is None:

@@ -90,5 +90,5 @@ def _serve(rank: int, meeting: str, connection: Connection) -> None:
         task, args = connection.recv()
         try:
             connection.send((True, task(rank, *args)))
-        except Exception:
+        except Exception:  # whatever it is, the test that asked is told
             connection.send((False, traceback.format_exc()))

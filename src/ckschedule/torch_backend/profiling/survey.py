@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import torch
 
 from ckschedule.costs.lowering import PLAIN
-from ckschedule.errors import UnfaithfulStageError
 from ckschedule.torch_backend.ambient import (
     read_settings,
     read_streams,
@@ -21,7 +19,14 @@ from ckschedule.torch_backend.binding import Binding
 from ckschedule.torch_backend.boundary import take_apart
 from ckschedule.torch_backend.layout import copies
 from ckschedule.torch_backend.learning import learn
-from ckschedule.torch_backend.memo import Memo, alike, buffers_as, untouched
+from ckschedule.torch_backend.memo import (
+    Memo,
+    alike,
+    check_alike,
+    copied_buffers,
+    undisturbed,
+    untouched,
+)
 from ckschedule.torch_backend.profiling.clock import AbstractClock
 from ckschedule.torch_backend.profiling.exchange import exchanged
 from ckschedule.torch_backend.profiling.measurement import (
@@ -41,6 +46,9 @@ from ckschedule.torch_backend.run import AbstractRun, accelerator, sources
 from ckschedule.torch_backend.stage import TorchStage, Traits
 from ckschedule.torch_backend.storages import LiveStorages, uncounted
 from ckschedule.torch_backend.tape import Call
+
+_OTHERWISE: Final = ", or computes otherwise without gradients"
+"""What else may be the cause where a plain computation meets a recorded one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,11 +264,7 @@ class _SurveyRun(AbstractRun):
                     stage, memo, detached, Step(FORWARD, index, PLAIN, True)
                 )
             del tape
-            key = stage.key(memo.training, call, len(targets))
-            stage.known[key] = traits
-            changing = stage.slots(traits.buffers)
-            changed = tuple(kept for kept in memo.buffers if kept[0] in changing)
-            everything = [*targets, *stage.used(traits)]
+            memo.adopt(stage, traits)
             shared = {id(aliases[key]) for key in later if key in aliases}
             summed = {id(aliases[key]) for key in earlier if key in aliases}
             if index < self._binding.first:
@@ -274,10 +278,10 @@ class _SurveyRun(AbstractRun):
                     call=call,
                     traits=traits,
                     copies=lambda: copies(detached),
-                    targets=everything,
-                    shared=[t for t in everything if id(t) in shared],
-                    summed=[t for t in everything if id(t) in summed],
-                    around=lambda: _as_before(memo, changed),
+                    targets=memo.targets,
+                    shared=[t for t in memo.targets if id(t) in shared],
+                    summed=[t for t in memo.targets if id(t) in summed],
+                    around=lambda: undisturbed(memo),
                     frees_input=survey.frees(index - 1),
                     accumulate=survey.accumulate,
                 )
@@ -293,9 +297,9 @@ class _SurveyRun(AbstractRun):
         if memo.fingerprint is not None and not alike(memo.fingerprint, mark):
             # Other kernels may run where nothing needs a gradient.
             subject.stage.grad_sensitive = True
-            _check_alike(subject.stage, memo, measure_plain(subject)[2])
+            check_alike(subject.stage, memo, measure_plain(subject)[2], _OTHERWISE)
             output, transient, mark = measure_plain(subject)
-        _check_alike(subject.stage, memo, mark)
+        check_alike(subject.stage, memo, mark, _OTHERWISE)
         layouts = survey.layouts.get(index)
         recordings = {}
         if any(subject.traits.differentiable):
@@ -308,7 +312,7 @@ class _SurveyRun(AbstractRun):
                         raise
                     continue
                 recordings[variant] = found
-                _check_alike(subject.stage, memo, recordings[variant].fingerprint)
+                check_alike(subject.stage, memo, found.fingerprint, _OTHERWISE)
         subject.stage.compared = True
         # Bytes tell stages apart that look alike and compute otherwise.
         look = (signature(subject), output, transient, *recordings.values())
@@ -320,11 +324,7 @@ class _SurveyRun(AbstractRun):
             transient=transient,
             recordings=recordings,
             held=held,
-            buffers=sum(
-                value.untyped_storage().nbytes()
-                for slot, value in memo.buffers
-                if slot in subject.stage.slots(subject.traits.buffers)
-            ),
+            buffers=sum(b.untyped_storage().nbytes() for _, b in memo.buffers),
             samples=samples,
         )
 
@@ -335,21 +335,6 @@ def _named(stage: TorchStage, slots: set[tuple[int, str]]) -> set[int]:
         for module, name in stage.parameter_slots()
         if (id(module), name) in slots
     }
-
-
-def _check_alike(stage: TorchStage, memo: Memo, mark: Any) -> None:
-    if memo.fingerprint is not None and not alike(memo.fingerprint, mark):
-        raise UnfaithfulStageError(
-            f"stage {stage.name!r} gave other numbers when it was computed again: it "
-            f"reads or changes something that is not among its arguments (a list, a "
-            f"counter, a generator of its own), or computes otherwise without gradients"
-        )
-
-
-@contextmanager
-def _as_before(memo: Memo, buffers: Any) -> Iterator[None]:
-    with replayed_streams(memo.before, None, memo.device), buffers_as(buffers):
-        yield
 
 
 def _memo(
@@ -367,11 +352,7 @@ def _memo(
         training=stage.training_flags(),
         targets=tuple(targets),
         state=(),
-        buffers=tuple(
-            (slot, buffer.clone())
-            for slot in stage.buffer_slots()
-            if (buffer := slot[0]._buffers[slot[1]]) is not None
-        ),
+        buffers=copied_buffers(stage.buffer_slots()),
         traits=None,
     )
 
