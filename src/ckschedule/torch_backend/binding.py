@@ -61,6 +61,8 @@ class Binding:
         Stages whose saved tensors hold their input, as the chain says.
     sharing
         Stages that share a parameter with another stage, or with what is outside.
+    outside
+        Modules that belong to no named stage: the start's and the end's.
     executions
         How often each stage was computed since the last reset; index 0 and n unused.
 
@@ -104,14 +106,14 @@ class Binding:
         self._tails: dict[int, list[nn.Module]] = {}
         self._above: set[str] = set()
         self.stages = {
-            i: self._bind(i, name) for i, name in enumerate(self.names, start=1)
+            i: self._bind(i, self.names[i - 1]) for i in range(self.first, self.last)
         }
+        self.outside = self._outside()
         if self.has_start:
-            self.stages[1] = TorchStage(
-                START, self._start, self.outside(), is_start=True
-            )
-            self.stages[1].inner_backward = any(map(is_sharded, self.outside()))
-        self.sharing = _sharing(self.stages, self.outside())
+            start = self._bind_start()
+            self.stages = {1: start, **self.stages}
+        # A start has them among its own.
+        self.sharing = _sharing(self.stages, () if self.has_start else self.outside)
         check_sharding(model, self.stages)
         self._look = look_at(self.stages.values())
 
@@ -252,8 +254,6 @@ class Binding:
     # Finding the modules.
 
     def _bind(self, index: int, name: str) -> TorchStage:
-        if index == 1 and self.has_start:
-            return TorchStage(name, self._start, ())
         paths = modules_of(name)
         modules = [self._module(path, index) for path in paths]
         originals = [self._intercept(p, m) for p, m in zip(paths, modules, strict=True)]
@@ -265,6 +265,18 @@ class Binding:
         return TorchStage(
             name, compute, everything, inner_backward=any(map(is_sharded, everything))
         )
+
+    def _bind_start(self) -> TorchStage:
+        return TorchStage(
+            START,
+            self._start,
+            self.outside,
+            is_start=True,
+        )
+
+    def _outside(self) -> tuple[nn.Module, ...]:
+        inside = {id(m) for stage in self.stages.values() for m in stage.modules}
+        return tuple(m for m in self.model.modules() if id(m) not in inside)
 
     def _bind_anew(self) -> None:
         """Bind the model once more: modules were changed, by FSDP or by their owner.
@@ -314,11 +326,6 @@ class Binding:
             module, call, self, hooks=is_sharded(module)
         )
         return interceptor
-
-    def outside(self) -> tuple[nn.Module, ...]:
-        """Return the modules that belong to no stage."""
-        inside = {id(m) for stage in self.stages.values() for m in stage.modules}
-        return tuple(m for m in self.model.modules() if id(m) not in inside)
 
 
 def _ancestors(path: str) -> Iterator[str]:

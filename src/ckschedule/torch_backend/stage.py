@@ -188,15 +188,13 @@ class TorchStage:
         """Return which parameters and buffers it has, and their versions."""
         if self.inner_backward:
             return ()  # FSDP exchanges parameters around each computation
-        found = []
-        for tensors, name in self._watched(traits):
-            tensor = tensors[name]
-            if tensor is not None:
-                found.append((id(tensor), tensor._version, tensor.data_ptr()))
-            else:
-                found.append((0, 0, 0))
-        found += [(id(t), t._version, t.data_ptr()) for t in traits.captured]
-        return tuple(found)
+        watched = [tensors[name] for tensors, name in self._watched(traits)]
+        return tuple(
+            [
+                (id(t), t._version, t.data_ptr()) if t is not None else None
+                for t in (*watched, *traits.captured)
+            ]
+        )
 
     def state_names(self, traits: Traits) -> list[str]:
         """Return names for the entries of `state`."""

@@ -4,8 +4,8 @@ These functions are what the executor runs and what the profiler measures: the p
 peak is that of the same code.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -140,13 +140,12 @@ def plain(stage: TorchStage, call: Call, cut: Sequence[torch.Tensor]) -> Output:
     if stage.grad_sensitive:
         return record(stage, call, cut, ())[0]
     args, kwargs = call.arguments(cut)
-    around = _slow_attention() if stage.attends else nullcontext()
+    compute = _slowly(stage.compute) if stage.attends else stage.compute
     before = torch.is_grad_enabled()
     _set_grad(False)
     forget_casts()
     try:
-        with around:
-            returned = stage.compute(*args, **kwargs)
+        returned = compute(*args, **kwargs)
     finally:
         _set_grad(before)
         forget_casts()
@@ -154,15 +153,18 @@ def plain(stage: TorchStage, call: Call, cut: Sequence[torch.Tensor]) -> Output:
     return Output(_owned([tensor.detach() for tensor in tensors], cut), structure)
 
 
-@contextmanager
-def _slow_attention() -> Iterator[None]:
-    # Without gradients torch.nn's attention would compute otherwise.
-    fast = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
-    try:
-        yield
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
+def _slowly(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a computation whose attention of torch.nn is that with gradients."""
+
+    def slow(*args: Any, **kwargs: Any) -> Any:
+        fast = torch.backends.mha.get_fastpath_enabled()
+        torch.backends.mha.set_fastpath_enabled(False)
+        try:
+            return compute(*args, **kwargs)
+        finally:
+            torch.backends.mha.set_fastpath_enabled(fast)
+
+    return slow
 
 
 def record(
@@ -331,6 +333,8 @@ def _owned(
     tensors: list[torch.Tensor], cut: Sequence[torch.Tensor]
 ) -> list[torch.Tensor]:
     """Copy outputs that are the input, or a view of it: a cut owns its bytes."""
+    if len(tensors) == len(cut) == 1 and not is_view_of(tensors[0], cut[0]):
+        return tensors
     lent = [
         place
         for place, tensor in enumerate(tensors)

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="install ckschedule[torch]")
 
 import numpy as np  # noqa: E402 - torch may be missing
 from torch import Tensor, nn  # noqa: E402 - likewise
-from torch_models import CASES, classify, lora_mlp, mlp, resnet  # noqa: E402 - likewise
+from torch_models import CASES, Case, classify, gpt, lora_mlp, mlp, resnet  # noqa: E402 - likewise
 from torch_steps import profiled  # noqa: E402 - likewise
 
 import ckschedule as ck  # noqa: E402 - likewise
@@ -247,9 +247,10 @@ def test_profile_leaves_no_trace() -> None:
     assert all(p.grad is None or bool((p.grad == 7).all()) for p in first.parameters())
 
 
-def test_no_hook_of_a_parameter_fires() -> None:
+@pytest.mark.parametrize("build", [mlp, gpt], ids=["chain", "start and end"])
+def test_no_hook_of_a_parameter_fires(build: Callable[[], Case]) -> None:
     """A hook that reduces gradients across machines would wait for the others."""
-    case = mlp()
+    case = build()
     fired: list[str] = []
     for name, parameter in case.model.named_parameters():
         hooks: Any = parameter  # torch leaves both untyped

@@ -202,7 +202,7 @@ def _lent(binding: Binding) -> Iterator[dict[int, torch.Tensor]]:
 
     Yields the aliases of parameters outside of the stages, by the parameters' identity.
     """
-    outside = binding.outside()
+    outside = binding.outside
     slots = [(m, n) for m in outside for n in m._parameters]
     binding.install()
     try:
