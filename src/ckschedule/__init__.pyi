@@ -27,6 +27,7 @@ from .operations import Operation as Operation
 from .result import Result as Result
 from .result import Scope as Scope
 from .result import Status as Status
+from .result import Stop as Stop
 from .schedule import Schedule as Schedule
 from .simulation import Model as Model
 from .simulation import Trace as Trace
@@ -38,6 +39,7 @@ from .solvers.base import FrontProposal as FrontProposal
 from .solvers.base import PointProposal as PointProposal
 from .solvers.base import Progress as Progress
 from .solvers.base import Proposal as Proposal
+from .solvers.base import Report as Report
 from .solvers.baselines import ChenBudget as ChenBudget
 from .solvers.baselines import ChenRecursion as ChenRecursion
 from .solvers.baselines import EveryNth as EveryNth

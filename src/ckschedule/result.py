@@ -22,10 +22,22 @@ class Status(StrEnum):
     """Neither a schedule nor a proof that there is none."""
 
 
+class Stop(StrEnum):
+    """Why a search ended."""
+
+    FINISHED = "finished"
+    """It had nothing left to do."""
+    TIME_LIMIT = "time limit"
+    """Its time was over: what it had not found by then may exist."""
+    INTERRUPTED = "interrupted"
+    """The user stopped it (Ctrl-C); the best schedule until then is kept."""
+
+
 class Scope(StrEnum):
     """The class of schedules that a proof ranges over."""
 
     UNRESTRICTED = "unrestricted"
+    GIVEN_ORDER = "given-order"
     PERSISTENT = "persistent"
     SINGLE_TAPE = "single-tape"
     CONSTRUCTION = "construction"
@@ -38,6 +50,10 @@ class Scope(StrEnum):
 
 _SENTENCES = {
     Scope.UNRESTRICTED: "all schedules that the simulator accepts",
+    Scope.GIVEN_ORDER: (
+        "schedules that compute the nodes for the first time in the graph's order and, "
+        "between two first computations, others at most once each, in that order, too"
+    ),
     Scope.PERSISTENT: (
         "persistent schedules: saved tensors stay until their own backward, and "
         "nothing is computed from a kept output once it has been freed"
@@ -73,6 +89,11 @@ class Result:
         such schedule.
     minimum_budget
         The smallest budget that works within the scope, in bytes; None if not known.
+    stop
+        Why the search ended.
+    bound_source
+        Where the lower bound comes from, in words, such as "CP-SAT" or "knapsack at
+        'conv4'"; empty if it is the solver's own.
     """
 
     model: Model
@@ -83,6 +104,8 @@ class Result:
     trace: Trace | None
     lower_bound: int | None
     minimum_budget: int | None
+    stop: Stop = Stop.FINISHED
+    bound_source: str = ""
 
     @property
     def static(self) -> int:
@@ -170,7 +193,12 @@ class Result:
                 f"feasible {within}, at most {above // 1000}.{above % 1000:03}% above "
                 f"the optimum {among}"
             )
-        return f"no schedule found {within}, and no proof that there is none"
+        ended = {
+            Stop.FINISHED: "",
+            Stop.TIME_LIMIT: " in the time given",
+            Stop.INTERRUPTED: " before the interrupt",
+        }[self.stop]
+        return f"no schedule found {within}{ended}, and no proof that there is none"
 
 
 def figures(peak: int, makespan: int, model: Model) -> str:

@@ -32,7 +32,7 @@ def solve(
     solver
         Its settings; None means `AutoSolver`, which picks by the model.
     progress
-        Told (work done, work in all) as a long search proceeds.
+        Told of a long search as it proceeds.
 
     Returns
     -------
@@ -124,6 +124,8 @@ def judge(
         trace=trace,
         lower_bound=bound,
         minimum_budget=minimum,
+        stop=proposal.stop,
+        bound_source=proposal.bound_source if bound is not None else "",
     )
 
 

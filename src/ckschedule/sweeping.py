@@ -33,7 +33,7 @@ def pareto(
     solver
         Its settings; None means `AutoSolver`, which picks by the model.
     progress
-        Told (work done, work in all) as a long search proceeds.
+        Told of a long search as it proceeds.
 
     Returns
     -------

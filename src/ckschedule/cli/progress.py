@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from ckschedule.costs.graph import Graph
 from ckschedule.errors import UnsupportedModelError
+from ckschedule.result import gap
 from ckschedule.simulation import Model
-from ckschedule.solvers.base import Progress
+from ckschedule.solvers.base import Progress, Report
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -48,14 +49,14 @@ def searching(model: Model, label: str) -> Iterator[Progress | None]:
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Progress | None]:
-    """Give a callback (done, total) that draws on stderr, None without a terminal."""
+    """Give a callback that draws on stderr, None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
     start = time.monotonic()
     bar: Bar | None = None
 
-    def update(done: int, total: int) -> None:
+    def update(report: Report) -> None:
         nonlocal bar
         if bar is None:
             if time.monotonic() - start < PATIENCE:
@@ -63,13 +64,27 @@ def progress_bar(label: str) -> Iterator[Progress | None]:
             bar = _bar()
             bar.start()
             bar.add_task(label)
-        bar.update(bar.task_ids[0], completed=done, total=total)
+        bar.update(
+            bar.task_ids[0],
+            completed=report.done,
+            total=report.total,
+            description=label + _news(report),
+        )
 
     try:
         yield update
     finally:
         if bar is not None:
             bar.stop()
+
+
+def _news(report: Report) -> str:
+    """Return the best schedule and bound so far, in words."""
+    if report.makespan is None:
+        return ""
+    if not report.lower_bound:
+        return f": {report.makespan} ticks"
+    return f": {report.makespan} ticks, {gap(report.makespan, report.lower_bound):.2%}"
 
 
 def _bar() -> "Bar":

@@ -42,6 +42,8 @@ def write_result(result: Result) -> wire.ResultWire:
         minimum_budget=_whole_or_none(result.minimum_budget, "minimum_budget"),
         model=write_model(result.model),
         trace=None if trace is None else _write_trace(trace),
+        stop=result.stop,
+        bound_source=result.bound_source,
     )
 
 
@@ -66,6 +68,8 @@ def read_result(body: wire.ResultWire) -> Result:
         trace=None if body.trace is None else _read_trace(body.trace, model),
         lower_bound=body.lower_bound,
         minimum_budget=body.minimum_budget,
+        stop=body.stop,
+        bound_source=body.bound_source,
     )
     _check(result)
     return result

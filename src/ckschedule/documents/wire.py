@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, FailFast, Field
 
 from ckschedule.documents.header import FORMAT_NAME, VERSION
-from ckschedule.result import Scope, Status
+from ckschedule.result import Scope, Status, Stop
 from ckschedule.units import INT64_MAX, TimeUnit
 
 Count: TypeAlias = Annotated[int, Field(ge=0, le=INT64_MAX)]
@@ -175,6 +175,8 @@ class ResultWire(Wire):
     minimum_budget: Count | None
     model: ModelWire
     trace: TraceWire | None
+    stop: Annotated[Stop, Field(strict=False)]
+    bound_source: str
 
 
 class PointWire(Wire):

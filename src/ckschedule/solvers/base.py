@@ -13,12 +13,32 @@ import numpy.typing as npt
 
 from ckschedule.costs.chain import Chain
 from ckschedule.errors import InvalidSettingError, UnsupportedModelError
-from ckschedule.result import Scope
+from ckschedule.result import Scope, Stop
 from ckschedule.schedule import Schedule
 from ckschedule.simulation import Model
 
-Progress: TypeAlias = Callable[[int, int], None]
-"""Told of work as it proceeds: (units done, units in all)."""
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How far a search has come.
+
+    Attributes
+    ----------
+    done, total
+        Units of work, or milliseconds of the time limit.
+    makespan, lower_bound
+        Ticks: of the best schedule so far, and what none undercuts; None before there
+        is one.
+    """
+
+    done: int
+    total: int
+    makespan: int | None = None
+    lower_bound: int | None = None
+
+
+Progress: TypeAlias = Callable[[Report], None]
+"""Told of work as it proceeds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +62,10 @@ class Proposal:
         Claim: the smallest budget that works within the scope, in bytes.
     solver
         Who answered, if not the solver itself, with its settings.
+    stop
+        Why the search ended.
+    bound_source
+        Where the lower bound comes from, if not from the solver itself.
     """
 
     scope: Scope
@@ -52,6 +76,8 @@ class Proposal:
     infeasible: bool = False
     minimum_budget: int | None = None
     solver: str | None = None
+    stop: Stop = Stop.FINISHED
+    bound_source: str = ""
 
 
 class AbstractSolver(ABC):

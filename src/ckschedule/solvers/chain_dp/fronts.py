@@ -10,7 +10,7 @@ import numpy as np
 
 from ckschedule.costs.encoding import Ints
 from ckschedule.errors import ResourceLimitError
-from ckschedule.solvers.base import Progress
+from ckschedule.solvers.base import Progress, Report
 from ckschedule.solvers.chain_dp.arrays import ChainArrays
 from ckschedule.solvers.chain_dp.classes import IntervalClasses, interval_classes
 from ckschedule.units import format_bytes
@@ -231,7 +231,7 @@ def solve_fronts(
             if length in _FORESIGHT:
                 pool.demand(pool.used + _points_to_come(classes, size, length))
             if progress is not None:
-                progress(length, arrays.n)
+                progress(Report(length, arrays.n))
     return FrontTables(
         arrays=arrays,
         classes=classes,

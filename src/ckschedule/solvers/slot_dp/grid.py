@@ -1,7 +1,6 @@
 """Grids of memory: what they are laid out from, and one run over one of them."""
 
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Final
@@ -10,6 +9,7 @@ import numpy as np
 
 from ckschedule.costs.encoding import Ints
 from ckschedule.errors import ResourceLimitError
+from ckschedule.solvers.base import Progress, Report
 from ckschedule.solvers.chain_dp.arrays import ChainArrays
 from ckschedule.solvers.slot_dp.columns import Columns, Rows, columns
 from ckschedule.units import format_bytes
@@ -200,7 +200,7 @@ def fill(
     frame: Frame,
     layout: Layout,
     cost: int,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Grid:
     """Return the rows of a layout, solved on all cores.
 
@@ -252,7 +252,7 @@ def fill(
             for _ in threads.map(solve_block, first, second):
                 pass
             if progress is not None:
-                progress(distance + 1, len(blocks))
+                progress(Report(distance + 1, len(blocks)))
     return Grid(frame=frame, rows=rows)
 
 
