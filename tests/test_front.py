@@ -282,17 +282,33 @@ def test_a_front_without_points_is_refused() -> None:
         claimed([])
 
 
-def test_a_solver_of_single_budgets_gives_no_front() -> None:
-    """The message names every solver that does."""
+def test_a_construction_gives_no_front() -> None:
+    """It has one schedule; the message says what to call instead."""
     with pytest.raises(
-        InvalidSettingError, match=r"StoreAll\(\) answers one"
-    ) as caught:
-        ck.pareto(CHAIN, ck.StoreAll())  # type: ignore[arg-type]  # the mistake
-    fit = {
-        name
-        for name in dir(ck)
-        if isinstance(item := getattr(ck, name), type)
-        and issubclass(item, ck.AbstractFrontSolver)
-        and item is not ck.AbstractFrontSolver
-    }
-    assert {name for name in fit if name in str(caught.value)} == fit
+        InvalidSettingError, match=r"StoreAll\(\) has one schedule.*call solve"
+    ):
+        ck.pareto(CHAIN, ck.StoreAll())
+    with pytest.raises(InvalidSettingError, match="solver is 'auto'"):
+        ck.pareto(CHAIN, "auto")  # type: ignore[arg-type]  # the mistake
+
+
+def test_the_first_point_of_a_bracket_is_not_called_the_smallest_budget() -> None:
+    """Nothing is proved below it, and the message does not say so."""
+    front = claimed(honest(), exact=False)
+    assert not front.minimum_proved
+    assert FRONT.minimum_proved
+    least = front.minimum.peak
+    with pytest.raises(NoScheduleError, match="no proof that there is none") as caught:
+        front.at(least - 1)
+    assert str(least) in str(caught.value)
+    proved = replace(front, infeasible=least - 1)
+    with pytest.raises(NoScheduleError, match=f"that works is {least} bytes"):
+        proved.at(least - 1)
+
+
+def test_a_whole_front_is_told_once() -> None:
+    """So that a caller has one way to keep it."""
+    told: list[ParetoFront] = []
+    front = ck.pareto(CHAIN, ChainDP(), on_point=told.append)
+    assert told == [front]
+    assert front.infeasible == front.minimum.peak - 1

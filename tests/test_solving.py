@@ -288,10 +288,10 @@ def test_a_chain_and_its_graph_give_one_overhead() -> None:
     assert simulate(chain.to_graph(), schedule).overhead == 0
 
 
-def test_a_graph_has_no_store_all_peak() -> None:
-    """Which of its modes would save everything, nobody has said."""
-    with pytest.raises(InvalidBudgetError, match="write bytes"):
-        ck.solve(CHAIN.to_graph(), "60%")
+def test_a_percentage_of_a_graph_is_of_running_it_once() -> None:
+    """In its order; see `tests/test_budgets.py`."""
+    result = ck.solve(CHAIN.to_graph(), "100%", ck.Exhaustive())
+    assert result.raise_for_status().recomputations == {}
 
 
 @pytest.mark.parametrize("budget", [-1, 0.5, float("nan"), "10 gigs", True], ids=repr)

@@ -2,6 +2,11 @@
 
 from . import catalog as catalog
 from . import errors as errors
+from .arena import Arena as Arena
+from .arena import Block as Block
+from .arena import Storages as Storages
+from .arena import plan_arena as plan_arena
+from .arena import share_storage as share_storage
 from .costs import Chain as Chain
 from .costs import Device as Device
 from .costs import Graph as Graph
@@ -18,6 +23,7 @@ from .documents import read_model as read_model
 from .documents import to_json as to_json
 from .documents import write_json as write_json
 from .exporting import export as export
+from .front import Answer as Answer
 from .front import ParetoFront as ParetoFront
 from .front import ParetoPoint as ParetoPoint
 from .importers import import_model as import_model
@@ -49,11 +55,22 @@ from .solvers.baselines import SqrtSegments as SqrtSegments
 from .solvers.baselines import StoreAll as StoreAll
 from .solvers.baselines import UniformSegments as UniformSegments
 from .solvers.chain_dp import ChainDP as ChainDP
+from .solvers.cp_sat import RetentionCpSat as RetentionCpSat
+from .solvers.cut_dp import CutDP as CutDP
 from .solvers.exhaustive import Exhaustive as Exhaustive
+from .solvers.greedy import GreedyEviction as GreedyEviction
+from .solvers.local_search import LocalSearch as LocalSearch
+from .solvers.lower_sets import LowerSetDP as LowerSetDP
+from .solvers.milp import LpRounding as LpRounding
+from .solvers.milp import Milp as Milp
+from .solvers.order import Order as Order
+from .solvers.portfolio import Portfolio as Portfolio
 from .solvers.revolve import Revolve as Revolve
 from .solvers.slot_dp import SlotDP as SlotDP
 from .solving import solve as solve
+from .sweeping import SweepRecord as SweepRecord
 from .sweeping import pareto as pareto
+from .sweeping import sweep as sweep
 from .torch_backend import Measurement as Measurement
 from .torch_backend import Verification as Verification
 from .torch_backend import apply as apply

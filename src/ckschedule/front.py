@@ -11,10 +11,10 @@ import numpy.typing as npt
 from ckschedule.budgets import budget_bytes
 from ckschedule.costs.encoding import encode
 from ckschedule.errors import NoScheduleError
-from ckschedule.result import Scope, figures, gap, nothing_fits
+from ckschedule.result import Scope, Status, Stop, figures, gap, nothing_fits
 from ckschedule.schedule import Schedule, from_codes
 from ckschedule.simulation import Model, Trace, as_graph, simulate
-from ckschedule.units import Budget
+from ckschedule.units import Budget, format_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,10 @@ class ParetoPoint:
     executions
         Computations of all nodes together.
     lower_bound
-        Ticks that no schedule of the front's scope undercuts within ``peak`` bytes.
+        Ticks that no schedule of the front's scope undercuts within ``peak`` bytes:
+        where it equals the makespan, the point is optimal for the budget ``peak``. It
+        says nothing about larger budgets, where only `ParetoFront.exact` or the front's
+        next points do; for smaller ones it holds as well.
     """
 
     model: Model
@@ -108,6 +111,31 @@ class ParetoPoint:
         return simulate(self.model, self.schedule)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a search said about one budget of a front.
+
+    Attributes
+    ----------
+    budget
+        Bytes that it was asked for, static bytes included.
+    status
+        How it ended, among the schedules of the front's scope.
+    lower_bound
+        Ticks that no schedule of that scope within the budget undercuts; None if there
+        is no such proof.
+    """
+
+    budget: int
+    status: Status
+    lower_bound: int | None
+
+    @property
+    def proved(self) -> bool:
+        """Whether no search can say more about this budget."""
+        return self.status in (Status.OPTIMAL, Status.INFEASIBLE)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ParetoFront:
     """Points by rising peak and falling makespan, none dominated by another.
@@ -125,6 +153,13 @@ class ParetoFront:
         the last point within it. Otherwise each point has its own bound and gap.
     solver
         Who computed it, with settings.
+    infeasible
+        Bytes: the largest budget that is proved to be too small for every schedule of
+        the scope; None if none is.
+    stop
+        Why the search ended: an interrupted one can go on, see `ckschedule.pareto`.
+    answers
+        By rising budget, what was asked where budgets were asked one by one.
     """
 
     model: Model
@@ -132,9 +167,13 @@ class ParetoFront:
     scope: Scope
     exact: bool
     solver: str
+    infeasible: int | None = None
+    stop: Stop = Stop.FINISHED
+    answers: Sequence[Answer] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", tuple(self.points))
+        object.__setattr__(self, "answers", tuple(self.answers))
 
     def __len__(self) -> int:
         return len(self.points)
@@ -191,20 +230,40 @@ class ParetoFront:
         InvalidBudgetError
             If the budget cannot be read.
         NoScheduleError
-            If it is below the front's least memory, which the message names.
+            If it is below the front's least memory, which the message names, and
+            whether less may do.
         """
         limit = budget_bytes(self.model, budget)
         position = bisect_right(self._peaks, limit)
         if position == 0:
-            raise NoScheduleError(
-                nothing_fits(
-                    limit,
-                    self.scope,
-                    least=self.minimum.peak,
-                    static=self.model.static.total,
-                )
-            )
+            raise NoScheduleError(self._nothing_at(limit))
         return self.points[position - 1]
+
+    @property
+    def minimum_proved(self) -> bool:
+        """Whether no schedule of the scope needs less memory than the first point."""
+        least = self.minimum.peak
+        return self.exact or least == 0 or self.infeasible == least - 1
+
+    def _nothing_at(self, limit: int) -> str:
+        least, refuted = self.minimum.peak, self.infeasible
+        proved = self.minimum_proved or (refuted is not None and limit <= refuted)
+        if not proved:
+            rest = "" if refuted is None else f"; up to {refuted} nothing fits"
+            return (
+                f"no schedule found within {format_bytes(limit)}, and no proof that "
+                f"there is none: the least peak found is {least} bytes "
+                f"({format_bytes(least)}){rest}"
+            )
+        words = nothing_fits(
+            limit,
+            self.scope,
+            least=least if self.minimum_proved else None,
+            static=self.model.static.total,
+        )
+        if self.minimum_proved:
+            return words
+        return f"{words}; the least peak found is {least} bytes ({format_bytes(least)})"
 
     @cached_property
     def _peaks(self) -> list[int]:

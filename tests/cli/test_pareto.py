@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from pebblings import training
 from typer.testing import CliRunner, Result
 
 import ckschedule as ck
 from ckschedule.cli.app import app
+from ckschedule.errors import UnsupportedModelError
 
 MODEL = ["uniform", "--stages", "8", "--saved-bytes", "2"]
 CHAIN = ck.catalog.uniform(stages=8, saved=2)
@@ -186,3 +188,154 @@ def test_a_file_gives_the_front_of_its_model(tmp_path: Path) -> None:
         json.loads(run(path, "--json").stdout)["points"] for path in (chain, plan)
     ]
     assert points[0] == points[1] == json.loads(run(*MODEL, "--json").stdout)["points"]
+
+
+# --- Graphs --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def one_by_one(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Have AutoSolver answer single budgets only; the list says which."""
+    asked: list[int] = []
+
+    def search(
+        self: ck.Portfolio,
+        model: ck.Model,
+        budget: int,
+        progress: ck.Progress | None = None,
+    ) -> ck.Proposal:
+        asked.append(budget)
+        return ck.Exhaustive().search(model, budget, progress)
+
+    def front(
+        self: ck.AutoSolver, model: ck.Model, progress: ck.Progress | None = None
+    ) -> ck.FrontProposal:
+        raise UnsupportedModelError("too large for all budgets at once")
+
+    monkeypatch.setattr(ck.Portfolio, "search", search)
+    monkeypatch.setattr(ck.AutoSolver, "front", front)
+    return asked
+
+
+GRAPH = training([5, 3, 7, 2, 6], [3, 1, 4, 1, 5])
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Path:
+    path = tmp_path / "graph.json"
+    ck.write_json(GRAPH, path)
+    return path
+
+
+def test_a_graph_has_a_front_of_as_many_points_as_one_wants(
+    graph: Path, one_by_one: list[int]
+) -> None:
+    """Percentages are of running every node once; the end points are true."""
+    result = run(graph, "--points", "5", "--json", "--budget", "100%")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert len(one_by_one) == 5
+    assert document["exact"] is False
+    assert document["stop"] == "finished"
+    assert document["infeasible"] == 15
+    assert document["budgets"][0]["point"]["makespan"] == GRAPH.base_time
+    text = run(graph, "--points", "5").stdout
+    assert "points, at most" in text
+    assert "stopped" not in text
+
+
+def test_a_front_is_written_as_it_grows_and_gone_on_with(
+    graph: Path, tmp_path: Path, one_by_one: list[int]
+) -> None:
+    """No budget is solved twice; the whole front is in the file in the end."""
+    kept = tmp_path / "kept.json"
+    arguments: list[str | Path] = [graph, "--resume", kept, "--json"]
+    assert run(*arguments, "--points", "5").exit_code == 0
+    first = ck.read_json(kept)
+    assert isinstance(first, ck.ParetoFront)
+    assert len(first.answers) == 5
+    assert run(*arguments, "--points", "100").exit_code == 0
+    assert len(set(one_by_one)) == len(one_by_one) > 5
+    second = ck.read_json(kept)
+    assert isinstance(second, ck.ParetoFront)
+    assert second.exact
+    expected = ck.pareto(GRAPH, ck.Exhaustive())
+    assert [(p.peak, p.makespan) for p in second] == [
+        (p.peak, p.makespan) for p in expected
+    ]
+    before = list(one_by_one)
+    assert run(*arguments).exit_code == 0
+    assert one_by_one == before
+
+
+def test_what_was_found_before_a_fault_is_in_the_file(
+    graph: Path, tmp_path: Path, one_by_one: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Written after every budget, not in the end."""
+    kept = tmp_path / "kept.json"
+    search = ck.Portfolio.search
+
+    def breaks(
+        self: ck.Portfolio,
+        model: ck.Model,
+        budget: int,
+        progress: ck.Progress | None = None,
+    ) -> ck.Proposal:
+        if len(one_by_one) == 3:
+            raise MemoryError
+        return search(self, model, budget, progress)
+
+    monkeypatch.setattr(ck.Portfolio, "search", breaks)
+    assert run(graph, "--resume", kept).exit_code != 0
+    front = ck.read_json(kept)
+    assert isinstance(front, ck.ParetoFront)
+    assert len(front.answers) == 3
+    assert front.stop is ck.Stop.INTERRUPTED
+
+
+def test_a_front_without_time_says_that_it_stopped(
+    graph: Path, one_by_one: list[int]
+) -> None:
+    """And how to go on."""
+    result = run(graph, "--time-limit", "0")
+    assert result.exit_code == 0, result.output
+    assert one_by_one == []
+    assert "time limit; --resume FILE goes on" in " ".join(result.stdout.split())
+
+
+def test_a_budget_below_an_unproved_minimum_names_no_smallest_one(
+    graph: Path, one_by_one: list[int]
+) -> None:
+    """For less may do."""
+    result = run(graph, "--points", "1", "--budget", "17")
+    assert result.exit_code == 1
+    assert "within 17: nothing fits" not in result.stdout
+    assert "within 17: no schedule found" in result.stdout
+    assert "smallest that works" not in result.stdout
+
+
+def test_a_front_of_a_chain_is_kept_likewise(tmp_path: Path) -> None:
+    """It is finished at once, and read the next time."""
+    kept = tmp_path / "kept.json"
+    assert run(*MODEL, "--resume", kept).exit_code == 0
+    assert ck.read_json(kept) == ck.pareto(CHAIN)
+    assert run(*MODEL, "--resume", kept).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("document", "culprit"),
+    [(CHAIN, "holds a Chain"), (ck.pareto(CHAIN), "does not fit the model")],
+    ids=["chain", "front"],
+)
+def test_only_a_front_of_the_model_can_be_gone_on_with(
+    graph: Path, tmp_path: Path, document: ck.Chain | ck.ParetoFront, culprit: str
+) -> None:
+    """The file stays as it is."""
+    kept = tmp_path / "kept.json"
+    ck.write_json(document, kept)
+    before = kept.read_bytes()
+    arguments = MODEL if isinstance(document, ck.Chain) else [graph]
+    result = run(*arguments, "--resume", kept)
+    assert result.exit_code == 2
+    assert culprit in " ".join(result.stderr.split())
+    assert kept.read_bytes() == before

@@ -129,3 +129,28 @@ def test_memory_over_time_is_drawn_on_request(plan: Path) -> None:
     shown = run(plan, "--show").stdout
     assert "live memory, B" in shown
     assert "dashes: budget" in shown
+
+
+def test_memory_and_schedule_are_drawn_into_files(plan: Path, tmp_path: Path) -> None:
+    """A front has many schedules: its budget must be named."""
+    pytest.importorskip("matplotlib", reason="needs ckschedule[plot]")
+    picture, front = tmp_path / "plan.svg", tmp_path / "front.json"
+    result = run(plan, "--plot", picture)
+    assert result.exit_code == 0, result.output
+    assert picture.read_bytes().startswith(b"<?xml")
+    ck.write_json(ck.pareto(CHAIN), front)
+    refused = run(front, "--plot", tmp_path / "front.png")
+    assert refused.exit_code == 2
+    assert "add --budget" in refused.stderr
+
+
+def test_a_map_of_addresses_holds_its_schedule(tmp_path: Path) -> None:
+    """It can be simulated like the result that it was made for."""
+    path = tmp_path / "map.json"
+    chain = ck.catalog.uniform(stages=4, saved=2)
+    result = ck.solve(chain, "60%")
+    assert result.schedule is not None
+    ck.write_json(ck.plan_arena(chain, result.schedule), path)
+    answer = CliRunner().invoke(app, ["simulate", str(path), "--json"])
+    assert answer.exit_code == 0, answer.output
+    assert json.loads(answer.stdout)["peak"] == result.peak

@@ -147,11 +147,44 @@ def test_a_construction_that_does_not_fit_ends_with_1() -> None:
     assert json.loads(result.stdout)["minimum_budget"] == 1 + 8 * 3 + 1 + 1
 
 
-@pytest.mark.parametrize("name", [n for n in SOLVERS if n != "exhaustive"])
+OF_GRAPHS = ("milp", "lp-rounding", "local-search", "greedy", "cut-dp", "lower-sets")
+"""They take weighted pebbling only."""
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in SOLVERS if n not in ("exhaustive", *OF_GRAPHS)]
+)
 def test_every_solver_can_be_chosen_by_name(name: str) -> None:
     """With room for everything each finds a schedule."""
     result = run("uniform", "--stages", "4", "--budget", "100", "--solver", name)
     assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("name", ["auto", "exhaustive", "cp-sat", *OF_GRAPHS])
+def test_every_solver_of_graphs_can_be_chosen_by_name(
+    name: str, tmp_path: Path
+) -> None:
+    """On a graph that each of them takes."""
+    path = tmp_path / "path.json"
+    ck.write_json(ck.catalog.training_path(4), path)
+    result = run(path, "--budget", "5", "--solver", name, "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["schedule"]["makespan"] >= 10
+
+
+def test_order_and_time_limit_reach_the_solver(tmp_path: Path) -> None:
+    """And are refused by name where a solver has none."""
+    path = tmp_path / "path.json"
+    ck.write_json(ck.catalog.training_path(4), path)
+    given = ("--solver", "cp-sat", "--order", "free", "--time-limit", "7")
+    answer = json.loads(run(path, "--budget", "4", *given, "--json").stdout)
+    assert "free" in answer["solver"]
+    assert "time_limit=7" in answer["solver"]
+    assert answer["stop"] == "finished"
+    assert answer["bound_source"]
+    refused = run(path, "--budget", "4", "--solver", "exhaustive", "--order", "free")
+    assert refused.exit_code == 2
+    assert "has no setting 'order'" in refused.output
 
 
 @pytest.mark.parametrize(

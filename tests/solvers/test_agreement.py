@@ -19,6 +19,7 @@ from ckschedule import (
     EveryNth,
     Exhaustive,
     FirstN,
+    Portfolio,
     RecomputeAll,
     Revolve,
     SlotDP,
@@ -129,8 +130,11 @@ def test_the_automatic_choice_explains_itself() -> None:
     assert solver == ChainDP()
     assert why.startswith("a chain: exact among persistent schedules")
     solver, why = AutoSolver().choose(chain.to_graph())
-    assert solver == AutoSolver().oracle
-    assert why == "a graph: exhaustive search among all schedules"
+    assert solver == Portfolio(oracle=AutoSolver().oracle)
+    assert why.endswith("and exhaustive search, as it is tiny")
+    solver, why = AutoSolver().choose(ck.catalog.training_path(20))
+    assert solver == Portfolio()
+    assert why.startswith("a graph: constructions, local search and CP-SAT in turn")
 
 
 def test_the_automatic_choice_keeps_the_settings_it_was_given() -> None:
@@ -195,13 +199,14 @@ def test_a_bracket_of_sixty_stages_says_how_wide_it_is() -> None:
     assert all(point.gap >= 0.0 for point in front)
 
 
-def test_a_graph_beyond_the_oracle_is_refused_with_the_way_out() -> None:
-    """There is no second solver for graphs yet."""
-    auto = AutoSolver(oracle=Exhaustive(max_states=3))
-    graph = ck.catalog.uniform(stages=4).to_graph()
-    with pytest.raises(UnsupportedModelError, match="coarsen it to a chain") as caught:
-        ck.solve(graph, 7, auto)
-    assert "max_states" in str(caught.value)
+def test_a_graph_beyond_the_oracle_has_other_solvers() -> None:
+    """Where exhaustive search gives up, the rest of the portfolio goes on."""
+    chain = ck.catalog.uniform(stages=4, saved=2)
+    auto = AutoSolver(oracle=Exhaustive(max_states=3), time_limit=5)
+    result = ck.solve(chain.to_graph(), 8, auto)
+    assert result.makespan == ck.solve(chain.to_graph(), 8, Exhaustive()).makespan
+    with pytest.raises(UnsupportedModelError, match="points=16"):
+        auto.front(chain.to_graph())
 
 
 @settings(max_examples=60)

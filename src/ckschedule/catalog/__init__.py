@@ -14,6 +14,7 @@ from ckschedule.catalog.optimizer import OPTIMIZERS as OPTIMIZERS
 from ckschedule.catalog.optimizer import Optimizer as Optimizer
 from ckschedule.catalog.optimizer import static_memory as static_memory
 from ckschedule.catalog.resnet import resnet as resnet
+from ckschedule.catalog.training_path import training_path as training_path
 from ckschedule.catalog.transformer import gpt as gpt
 from ckschedule.catalog.transformer import llama as llama
 from ckschedule.catalog.uniform import uniform as uniform

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from ckschedule.cli.arena import run_arena
 from ckschedule.cli.catalog import run_catalog
 from ckschedule.cli.compare import run_compare
 from ckschedule.cli.exits import FAULT, INTERRUPTED, NO_SCHEDULE, WRONG_USE
@@ -17,6 +18,7 @@ from ckschedule.cli.output import fail
 from ckschedule.cli.pareto import run_pareto
 from ckschedule.cli.profile import run_profile
 from ckschedule.cli.refusals import describe
+from ckschedule.cli.report import run_report
 from ckschedule.cli.run import run_run
 from ckschedule.cli.simulate import run_simulate
 from ckschedule.cli.solve import run_solve
@@ -145,7 +147,9 @@ for _name, _command in (
     ("pareto", run_pareto),
     ("solve", run_solve),
     ("compare", run_compare),
+    ("report", run_report),
     ("simulate", run_simulate),
+    ("arena", run_arena),
     ("catalog", run_catalog),
     ("import", run_import),
     ("profile", run_profile),

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, get_args
 
 import typer
 
+from ckschedule.arena import Arena
 from ckschedule.cli.output import check_writable, report_written
 from ckschedule.cli.recorded import recorded_model
 from ckschedule.costs.chain import Chain
@@ -83,6 +84,11 @@ def _read(path: Path) -> tuple[Result | Schedule, Chain | None]:
             return document, model
         case ParetoFront():
             remedy = "choose a point of this front"
+        case Arena():
+            raise DocumentError(
+                f"{path}: this is a map of addresses; export the result that it was "
+                f"made for"
+            )
         case _:
             remedy = "this is a model; make a plan"
     raise DocumentError(

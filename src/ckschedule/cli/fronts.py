@@ -2,7 +2,10 @@
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
+
+import typer
 
 from ckschedule.budgets import store_all
 from ckschedule.cli.output import console
@@ -16,20 +19,77 @@ from ckschedule.cli.summary import (
 )
 from ckschedule.costs.chain import Chain
 from ckschedule.front import ParetoFront
+from ckschedule.result import Stop
 from ckschedule.simulation import Model
 
 _log = logging.getLogger(__name__)
 
 
-def compute_front(model: Model) -> ParetoFront:
-    """Return the front of a model, with a progress bar while it takes long."""
+TIME_LIMIT: Final = 60.0
+"""Seconds for a front whose budgets are asked one by one."""
+
+
+def compute_front(
+    model: Model,
+    *,
+    points: int | None = None,
+    time_limit: float = TIME_LIMIT,
+    start: ParetoFront | None = None,
+    keep: Path | None = None,
+) -> ParetoFront:
+    """Return the front of a model, with a progress bar while it takes long.
+
+    Parameters
+    ----------
+    model, points, time_limit, start
+        As `ckschedule.pareto` takes them.
+    keep
+        A file that is to hold the best front at any time; None for none.
+    """
     # Late: the kernels' compiler is slow to import.
+    from ckschedule.documents import write_json
     from ckschedule.sweeping import pareto
 
+    def write(front: ParetoFront) -> None:
+        if keep is not None:
+            write_json(front, keep)
+
     with searching(model, "Pareto front") as progress:
-        front = pareto(model, progress=progress)
+        front = pareto(
+            model,
+            points=points,
+            time_limit=time_limit,
+            start=start,
+            on_point=write,
+            progress=progress,
+        )
+    write(front)
     _log.info("%d points among %s", len(front), front.scope.sentence)
     return front
+
+
+def earlier_front(path: Path | None, model: Model) -> ParetoFront | None:
+    """Return the front in a file, None if there is no such file yet.
+
+    Raises
+    ------
+    DocumentError
+        If the file is no document, or was made for another model.
+    typer.BadParameter
+        If it holds something else.
+    """
+    if path is None or not path.exists():
+        return None
+    from ckschedule.documents import read_json
+
+    found = read_json(path, model=model)
+    if not isinstance(found, ParetoFront):
+        raise typer.BadParameter(
+            f"--resume {path} holds a {type(found).__name__}; name a file that "
+            f"'ckschedule pareto' wrote, or one that is not there yet"
+        )
+    _log.info("%d points of an earlier search", len(found))
+    return found
 
 
 def print_front(
@@ -58,11 +118,15 @@ def print_front(
     )
 
     out = console()
-    out.print(facts_table(describe_model(front.model) | describe_front(front)))
+    facts = describe_model(front.model) | describe_front(front)
+    if front.stop is not Stop.FINISHED:
+        facts["stopped"] = f"{front.stop}; --resume FILE goes on"
+    out.print(facts_table(facts))
     out.print(front_table(front, representative(front, asked)))
     for question in asked:
         if question.point is None:
-            out.print(f"{question.text}: nothing fits")
+            fits = "nothing fits" if front.minimum_proved else "no schedule found"
+            out.print(f"{question.text}: {fits}")
     if tries:
         out.print(facts_table({"try": "\n".join(tries)}))
     if out.is_terminal if show is None else show:
@@ -95,6 +159,8 @@ def front_document(
         "scope": scope_facts(front.scope),
         "solver": front.solver,
         "exact": front.exact,
+        "stop": str(front.stop),
+        "infeasible": front.infeasible,
         "store_all": None if stored is None else trace_facts(stored, model.base_time),
         "knee": point_facts(front.knee),
         "budgets": answers(budgets),

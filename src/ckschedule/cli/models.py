@@ -313,16 +313,21 @@ def _listed(flags: Iterable[str]) -> str:
 
 
 def takes_model(
-    command: Callable[..., None], *, optional: bool = False, declare: Any = None
+    command: Callable[..., None],
+    *,
+    optional: bool = False,
+    several: bool = False,
+    declare: Any = None,
 ) -> Callable[..., None]:
     """Return ``command`` with the argument MODEL and the catalogue's options.
 
     Parameters
     ----------
     command
-        Takes a keyword ``model``, a `ModelArgument`, or None if that is ``optional``.
-    optional
-        Whether the argument may be left out.
+        Takes a keyword ``model``, a `ModelArgument`, or None if that is ``optional``;
+        a list of them if there may be ``several``.
+    optional, several
+        Whether the argument may be left out, or repeated.
     declare
         An option by which the model is given instead.
     """
@@ -332,7 +337,7 @@ def takes_model(
         inspect.Parameter.KEYWORD_ONLY,
         default=None if optional else inspect.Parameter.empty,
         annotation=Annotated[
-            str | None if optional else str,
+            list[str] if several else str | None if optional else str,
             declare
             or typer.Argument(
                 metavar="MODEL",
@@ -357,8 +362,9 @@ def takes_model(
             flags = _listed(catalog_options()[key].flag for key in given)
             how = " with --model" if declare else ""
             raise typer.BadParameter(f"{flags}: name the model that this is for{how}")
-        model = None if name is None else ModelArgument(name=name, options=given)
-        command(model=model, **values)
+        names = name if several else [] if name is None else [name]
+        models = [ModelArgument(name=each, options=given) for each in names]
+        command(model=models if several else next(iter(models), None), **values)
 
     parameters = [
         *(argument if name == "model" else own[name] for name in own),

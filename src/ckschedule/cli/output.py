@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 if TYPE_CHECKING:
+    from ckschedule.arena import Arena
     from ckschedule.front import ParetoFront
     from ckschedule.result import Result
     from ckschedule.simulation import Model
@@ -38,7 +39,9 @@ def report_written(path: Path) -> None:
     typer.echo(f"wrote {path}", err=True)
 
 
-def write_document(document: "Model | Result | ParetoFront", path: Path | None) -> None:
+def write_document(
+    document: "Model | Result | ParetoFront | Arena", path: Path | None
+) -> None:
     """Write a document, if a path is given, and say so on stderr."""
     if path is None:
         return

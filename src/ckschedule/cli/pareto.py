@@ -8,7 +8,13 @@ import typer
 from ckschedule.budgets import budget_bytes
 from ckschedule.cli.advice import advice
 from ckschedule.cli.exits import NO_SCHEDULE
-from ckschedule.cli.fronts import compute_front, front_document, print_front
+from ckschedule.cli.fronts import (
+    TIME_LIMIT,
+    compute_front,
+    earlier_front,
+    front_document,
+    print_front,
+)
 from ckschedule.cli.models import ModelArgument, takes_model
 from ckschedule.cli.options import Json, Out, Show
 from ckschedule.cli.output import (
@@ -19,6 +25,7 @@ from ckschedule.cli.output import (
 )
 from ckschedule.cli.selection import ask_budget, ask_overhead
 from ckschedule.cli.summary import parse_overhead
+from ckschedule.front import ParetoFront
 
 
 def _pareto(
@@ -51,22 +58,55 @@ def _pareto(
             "Repeatable.",
         ),
     ] = None,
+    points: Annotated[
+        int | None,
+        typer.Option(
+            "--points",
+            metavar="N",
+            min=1,
+            show_default=False,
+            help="Budgets to ask, at most, where the model is too large for all "
+            "at once.  \\[default: 16]",
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float,
+        typer.Option(
+            "--time-limit",
+            metavar="SECONDS",
+            min=0,
+            help="For all of these budgets together.",
+        ),
+    ] = TIME_LIMIT,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            "--resume",
+            metavar="FILE",
+            show_default=False,
+            help="Go on from this front, if the file is there, and write every better "
+            "one into it.",
+        ),
+    ] = None,
     out: Out = None,
     show: Show = None,
     json: Json = False,
 ) -> None:
     """Show the whole trade-off between peak memory and time.
 
-    Every point is an optimal schedule: the least time for its memory. Ask with
-    --budget what 7 GiB cost you, and with --overhead what memory +30 % needs.
+    Of a chain, every point is an optimal schedule: the least time for its memory. Of
+    a graph, each says how far it may be from that. Ask with --budget what 7 GiB cost
+    you, and with --overhead what memory +30 % needs.
 
     [bold]Examples[/bold]
 
       ckschedule pareto resnet --depth 1001 --batch 32 --plot front.png
       ckschedule pareto gpt2 --batch 16 --budget 7GiB --overhead 30%
       ckschedule pareto model.json --json
+      ckschedule pareto graph.json --time-limit 600 --resume front.json
     """
     check_writable(out, "--out")
+    check_writable(resume, "--resume")
     shares = [(parse_overhead(text), text) for text in overhead or ()]
     for picture in plot or ():
         # Before the long work: the format and matplotlib are there.
@@ -76,7 +116,13 @@ def _pareto(
         check_format(picture)
     loaded = model.load()
     limits = [budget_bytes(loaded, text) for text in budget or ()]
-    front = compute_front(loaded)
+    front = compute_front(
+        loaded,
+        points=points,
+        time_limit=time_limit,
+        start=earlier_front(resume, loaded),
+        keep=resume,
+    )
     budgets = [ask_budget(front, text) for text in budget or ()]
     overheads = [ask_overhead(front, share, text) for share, text in shares]
     write_document(front, out)
@@ -99,12 +145,17 @@ def _pareto(
         tries = {
             line: None
             for text, limit in zip(budget or (), limits, strict=True)
-            if limit < (least := front.minimum.peak)
-            for line in advice(model, loaded, text, limit, least)
+            if limit < front.minimum.peak
+            for line in advice(model, loaded, text, limit, _works(front))
         }
         print_front(front, asked, show=show, tries=list(tries))
     if any(question.point is None for question in asked):
         raise typer.Exit(NO_SCHEDULE)
+
+
+def _works(front: ParetoFront) -> int | None:
+    """Return the smallest budget that works, if that is known."""
+    return front.minimum.peak if front.minimum_proved else None
 
 
 run_pareto = takes_model(_pareto)

@@ -5,11 +5,17 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from ckschedule.arena import Arena
 from ckschedule.budgets import budget_bytes
 from ckschedule.cli.fronts import front_document, print_front
 from ckschedule.cli.models import ModelArgument, takes_model
 from ckschedule.cli.options import Json, Show
-from ckschedule.cli.output import console, emit_json
+from ckschedule.cli.output import (
+    check_writable,
+    console,
+    emit_json,
+    report_written,
+)
 from ckschedule.cli.plans import plan_facts
 from ckschedule.cli.recorded import recorded_model
 from ckschedule.cli.summary import counted, model_facts, trace_facts
@@ -44,6 +50,15 @@ def _simulate(
             "\\[default: the budget that a result was made for]",
         ),
     ] = None,
+    plot: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--plot",
+            metavar="FILE",
+            help="Draw memory and schedule into a .png, .svg or .pdf file (needs "
+            "matplotlib). Repeatable.",
+        ),
+    ] = None,
     show: Show = None,
     json: Json = False,
 ) -> None:
@@ -55,12 +70,17 @@ def _simulate(
     [bold]Examples[/bold]
 
       ckschedule simulate plan.json
-      ckschedule simulate plan.json --budget 30GiB
+      ckschedule simulate plan.json --budget 30GiB --plot plan.png
       ckschedule simulate front.json --budget 7GiB
       ckschedule simulate plan.json --model resnet --depth 152
     """
     from ckschedule.documents import read_json
 
+    for picture in plot or ():
+        from ckschedule.plotting import check_format
+
+        check_writable(picture, "--plot")
+        check_format(picture)
     given = None if model is None else model.load()
     document = read_json(plan, model=given)
     match document:
@@ -73,10 +93,17 @@ def _simulate(
             trace = document.raise_for_status()
         case ParetoFront():
             if budget is None:
+                if plot:
+                    raise typer.BadParameter(
+                        f"--plot: {plan} holds a front, not one schedule; add --budget "
+                        f"SIZE, or draw the front with 'ckschedule pareto --plot'"
+                    )
                 _report_front(document, show=show, json=json)
                 return
             about, limit = document.model, None
             trace = document.at(budget).trace
+        case Arena():
+            about, limit, trace = document.model, None, document.trace
         case _:
             raise DocumentError(
                 f"{plan}: holds a model, no schedule; make one with 'ckschedule solve "
@@ -85,6 +112,13 @@ def _simulate(
     if budget is not None:
         limit = budget_bytes(about, budget)
     held = limit is None or trace.peak <= limit
+    if plot:
+        from ckschedule.plotting import plot_plan, save_plot
+
+        ax = plot_plan(trace, about, budget=limit)
+        for picture in plot:
+            save_plot(ax, picture)
+            report_written(picture)
     if json:
         emit_json(_document(trace, about, limit))
     else:

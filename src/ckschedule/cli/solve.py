@@ -1,7 +1,7 @@
 """``ckschedule solve``: the fastest schedule within a budget."""
 
 import logging
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
@@ -26,7 +26,7 @@ from ckschedule.cli.summary import (
     trace_facts,
 )
 from ckschedule.costs.chain import Chain
-from ckschedule.result import Result
+from ckschedule.result import Result, Stop
 from ckschedule.units import format_time
 
 _log = logging.getLogger(__name__)
@@ -40,6 +40,24 @@ def _solve(
     model: ModelArgument,
     budget: Budget,
     solver: SolverName = "auto",
+    order: Annotated[
+        Literal["free", "given"] | None,
+        typer.Option(
+            "--order",
+            help="Of a graph's nodes: the best of all, or the graph's own.",
+            show_default=False,
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit",
+            metavar="SECONDS",
+            min=0,
+            help="After which a search returns the best that it has.",
+            show_default=False,
+        ),
+    ] = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -53,12 +71,13 @@ def _solve(
       ckschedule solve gpt2-xl --batch 8 --seq 1024 --budget 40GiB -o plan.json
       ckschedule solve resnet --depth 152 --budget 60% --solver sqrt
       ckschedule solve model.json --budget 7GiB --json
+      ckschedule solve graph.json --budget 80% --order given --time-limit 120
     """
     from ckschedule.solving import solve
 
     check_writable(out, "--out")
     loaded = model.load()
-    chosen = solver_named(solver, loaded)
+    chosen = solver_named(solver, loaded, order=order, time_limit=time_limit)
     with searching(loaded, "searching") as progress:
         result = solve(loaded, budget, chosen, progress=progress)
     _log.info("%s among %s", result.status, result.scope.sentence)
@@ -87,7 +106,9 @@ def result_document(result: Result) -> dict[str, Any]:
         "budget": result.budget,
         "minimum_budget": result.minimum_budget,
         "lower_bound": result.lower_bound,
+        "bound_source": result.bound_source,
         "gap": result.gap,
+        "stop": str(result.stop),
         "schedule": None
         if trace is None
         else {
@@ -123,6 +144,10 @@ def _print(result: Result, argument: ModelArgument, budget: str) -> None:
         facts["lower bound"] = format_time(result.lower_bound, unit)
         if result.lower_bound == result.makespan:
             facts["lower bound"] += ", reached"
+        if result.bound_source:
+            facts["lower bound"] += f" ({result.bound_source})"
+    if result.stop is not Stop.FINISHED:
+        facts["search"] = f"ended by the {result.stop}"
     out.print(facts_table(facts))
     if isinstance(result.model, Chain):
         out.print(plan_table(result.trace, result.model))

@@ -1,11 +1,13 @@
 """Solvers by the names that the command line takes."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from math import isqrt
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from ckschedule.costs.chain import Chain
+from ckschedule.errors import InvalidSettingError
 from ckschedule.simulation import Model
 from ckschedule.solvers.auto import AutoSolver
 from ckschedule.solvers.base import AbstractSolver
@@ -19,7 +21,14 @@ from ckschedule.solvers.baselines import (
     UniformSegments,
 )
 from ckschedule.solvers.chain_dp import ChainDP
+from ckschedule.solvers.cp_sat import RetentionCpSat
+from ckschedule.solvers.cut_dp import CutDP
 from ckschedule.solvers.exhaustive import Exhaustive
+from ckschedule.solvers.greedy import GreedyEviction
+from ckschedule.solvers.local_search import LocalSearch
+from ckschedule.solvers.lower_sets import LowerSetDP
+from ckschedule.solvers.milp import LpRounding, Milp
+from ckschedule.solvers.portfolio import Portfolio
 from ckschedule.solvers.revolve import Revolve
 from ckschedule.solvers.slot_dp import SlotDP
 
@@ -29,6 +38,14 @@ _SEARCHES: Final[Mapping[str, AbstractSolver]] = MappingProxyType(
         "chain-dp": ChainDP(),
         "slot-dp": SlotDP(),
         "exhaustive": Exhaustive(),
+        "portfolio": Portfolio(),
+        "cp-sat": RetentionCpSat(),
+        "milp": Milp(),
+        "lp-rounding": LpRounding(),
+        "local-search": LocalSearch(),
+        "greedy": GreedyEviction(),
+        "cut-dp": CutDP(),
+        "lower-sets": LowerSetDP(),
     }
 )
 
@@ -55,14 +72,50 @@ SOLVERS: Final = (*_SEARCHES, *CONSTRUCTIONS)
 """What ``--solver`` accepts."""
 
 
-def solver_named(name: str, model: Model) -> AbstractSolver:
-    """Return the solver of a name in `SOLVERS`, with default settings for a model."""
+def solver_named(
+    name: str,
+    model: Model,
+    *,
+    order: str | None = None,
+    time_limit: float | None = None,
+) -> AbstractSolver:
+    """Return the solver of a name in `SOLVERS`.
+
+    Parameters
+    ----------
+    name, model
+        Its name, and what it is for.
+    order, time_limit
+        Settings that differ from the default ones; None: the default.
+
+    Raises
+    ------
+    InvalidSettingError
+        If the solver has no such setting.
+    """
     if name in _SIZED:
         steps = (
             len(model.stages) - model.frozen_prefix if isinstance(model, Chain) else 1
         )
-        return _SIZED[name](max(1, isqrt(max(0, steps - 1)) + 1))
-    return _SEARCHES[name] if name in _SEARCHES else _UNSIZED[name]
+        solver = _SIZED[name](max(1, isqrt(max(0, steps - 1)) + 1))
+    else:
+        solver = _SEARCHES[name] if name in _SEARCHES else _UNSIZED[name]
+    given = {"order": order, "time_limit": time_limit}
+    settings = {key: value for key, value in given.items() if value is not None}
+    known = dataclass_fields(solver)
+    for key in settings:
+        if key not in known:
+            raise InvalidSettingError(
+                f"solver {name!r} has no setting {key!r}; leave out "
+                f"--{key.replace('_', '-')}, or choose another solver"
+            )
+    return type(solver)(**known | settings)
+
+
+def dataclass_fields(solver: AbstractSolver) -> dict[str, Any]:
+    """Return a solver's settings by name."""
+    assert is_dataclass(solver), "as all of these are"
+    return {field.name: getattr(solver, field.name) for field in fields(solver)}
 
 
 def short_name(solver: str) -> str:

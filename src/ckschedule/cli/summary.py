@@ -27,6 +27,7 @@ _TRANSIENT: Final = "transient of "
 _VALUE: Final = re.compile(r"([xsgp])([0-9]+)(?::(.*))?", re.DOTALL)
 _SCOPES: Final = {
     Scope.UNRESTRICTED: "all schedules",
+    Scope.GIVEN_ORDER: "schedules in the graph's order",
     Scope.PERSISTENT: "persistent schedules",
     Scope.SINGLE_TAPE: "single-tape schedules",
     Scope.CONSTRUCTION: "schedules of this construction",
@@ -105,6 +106,8 @@ def outcome(result: Result) -> str:
 
 def gap_percent(gap: float) -> str:
     """Return a gap in percent, rounded up: it bounds from above, and 0 means none."""
+    if gap == inf:
+        return "∞ %"  # a bound of 0
     return f"{ceil(100_000 * gap) / 1000:.3f} %" if gap else "0 %"
 
 

@@ -1,4 +1,4 @@
-"""One JSON format for chains, graphs, schedules, results and fronts."""
+"""One JSON format for chains, graphs, schedules, results, fronts and arenas."""
 
 from ckschedule.documents.fitting import check_fits as check_fits
 from ckschedule.documents.json_text import MAX_BYTES as MAX_BYTES

@@ -9,10 +9,11 @@ import numpy as np
 
 from ckschedule.costs.encoding import encode
 from ckschedule.documents.costs import read_model, write_model
-from ckschedule.documents.results import compare, whole
+from ckschedule.documents.results import compare, whole, whole_or_none
 from ckschedule.documents.schedules import check_positions, read_table, write_table
 from ckschedule.errors import DocumentError, InvalidScheduleError
-from ckschedule.front import ParetoFront, ParetoPoint
+from ckschedule.front import Answer, ParetoFront, ParetoPoint
+from ckschedule.result import Status
 from ckschedule.schedule import Schedule, from_codes, to_codes
 from ckschedule.simulation import as_graph, measure
 
@@ -52,6 +53,18 @@ def write_front(front: ParetoFront) -> wire.FrontWire:
         exact=bool(front.exact),
         base_time=front.model.base_time,
         solver=front.solver,
+        infeasible=whole_or_none(front.infeasible, "infeasible"),
+        stop=front.stop,
+        answers=[
+            wire.AnswerWire(
+                budget=whole(answer.budget, f"answers[{k}].budget"),
+                status=answer.status,
+                lower_bound=whole_or_none(
+                    answer.lower_bound, f"answers[{k}].lower_bound"
+                ),
+            )
+            for k, answer in enumerate(front.answers)
+        ],
         model=write_model(front.model),
         operations=write_table(from_codes(table, encoding)),
         points=points,
@@ -64,7 +77,8 @@ def read_front(body: wire.FrontWire) -> ParetoFront:
     Raises
     ------
     DocumentError
-        If a recorded number differs from the simulation, or a point is dominated.
+        If a recorded number differs from the simulation, a point is dominated, or an
+        answer contradicts the points.
     """
     model = read_model(body.model)
     compare("base_time", body.base_time, model.base_time)
@@ -81,6 +95,16 @@ def read_front(body: wire.FrontWire) -> ParetoFront:
         scope=body.scope,
         exact=body.exact,
         solver=body.solver,
+        infeasible=body.infeasible,
+        stop=body.stop,
+        answers=[
+            Answer(
+                budget=answer.budget,
+                status=answer.status,
+                lower_bound=answer.lower_bound,
+            )
+            for answer in body.answers
+        ],
     )
     _check(front)
     return front
@@ -119,6 +143,48 @@ def _check(front: ParetoFront) -> None:
                 f"exact is true, but points[{k}].lower_bound is {point.lower_bound} "
                 f"for a makespan of {point.makespan}"
             )
+    _check_answers(front)
+
+
+def _check_answers(front: ParetoFront) -> None:
+    """Refuse answers that contradict each other or the points."""
+    least, refuted = front.minimum.peak, front.infeasible
+    if refuted is not None and refuted >= least:
+        raise DocumentError(
+            f"infeasible is {refuted}, but points[0] keeps {least} bytes"
+        )
+    for k, (before, after) in enumerate(pairwise(front.answers), start=1):
+        if before.budget >= after.budget:
+            raise DocumentError(
+                f"answers[{k}].budget is {after.budget} after {before.budget}; budgets "
+                f"rise"
+            )
+    for k, answer in enumerate(front.answers):
+        _check_answer(answer, front, f"answers[{k}]")
+
+
+def _check_answer(answer: Answer, front: ParetoFront, where: str) -> None:
+    within = [point for point in front.points if point.peak <= answer.budget]
+    solved = answer.status in (Status.OPTIMAL, Status.FEASIBLE)
+    if solved != bool(within):
+        raise DocumentError(
+            f"{where}.status is {str(answer.status)!r}, but {len(within)} points keep "
+            f"{answer.budget} bytes"
+        )
+    bound = answer.lower_bound
+    if not within:
+        return
+    fastest = within[-1].makespan
+    if bound is not None and bound > fastest:
+        raise DocumentError(
+            f"{where}.lower_bound is {bound}, but a point within its budget takes "
+            f"{fastest}"
+        )
+    if answer.status is Status.OPTIMAL and bound != fastest:
+        raise DocumentError(
+            f"{where}.status is 'optimal' with lower_bound {bound}, but the fastest "
+            f"point within its budget takes {fastest}"
+        )
 
 
 def _check_point(point: ParetoPoint, model: Model, where: str) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
+from ckschedule.arena import Arena
 from ckschedule.costs import Chain, Graph
+from ckschedule.documents.arenas import read_arena
 from ckschedule.documents.costs import read_chain, read_graph
 from ckschedule.documents.costs import read_model as _read_model
 from ckschedule.documents.files import AnyPath, read_bytes
@@ -24,7 +26,7 @@ from ckschedule.simulation import Model, simulate
 if TYPE_CHECKING:
     from ckschedule.documents import wire
 
-Documented: TypeAlias = Chain | Graph | Schedule | Result | ParetoFront
+Documented: TypeAlias = Chain | Graph | Schedule | Result | ParetoFront | Arena
 """Everything that a document can hold."""
 
 _MAX_FIELDS: Final = 32
@@ -47,9 +49,9 @@ def read_json(
 
     Returns
     -------
-    Chain, Graph, Schedule, Result or ParetoFront
-        Equal to what was written. Schedules of results and fronts have been simulated
-        again.
+    Chain, Graph, Schedule, Result, ParetoFront or Arena
+        Equal to what was written. Schedules of results, fronts and arenas have been
+        simulated again.
 
     Raises
     ------
@@ -133,7 +135,7 @@ def model_of(body: wire.Body, document: Documented) -> Model | None:
         case Schedule():
             assert body.kind == "schedule", "one class, one kind"
             return None if body.model is None else _read_model(body.model)
-        case Result(model=model) | ParetoFront(model=model):
+        case Result(model=model) | ParetoFront(model=model) | Arena(model=model):
             return model
         case _:
             assert_never(document)
@@ -155,6 +157,8 @@ def _build(body: wire.Body) -> Documented:
             return read_result(body)
         case "front":
             return read_front(body)
+        case "arena":
+            return read_arena(body)
         case _:
             assert_never(body.kind)
 

@@ -37,9 +37,9 @@ def write_result(result: Result) -> wire.ResultWire:
         budget=whole(result.budget, "budget"),
         static=result.static,
         solver=result.solver,
-        lower_bound=_whole_or_none(result.lower_bound, "lower_bound"),
+        lower_bound=whole_or_none(result.lower_bound, "lower_bound"),
         base_time=result.model.base_time,
-        minimum_budget=_whole_or_none(result.minimum_budget, "minimum_budget"),
+        minimum_budget=whole_or_none(result.minimum_budget, "minimum_budget"),
         model=write_model(result.model),
         trace=None if trace is None else _write_trace(trace),
         stop=result.stop,
@@ -100,7 +100,8 @@ def compare(where: str, recorded: int, simulated: int) -> None:
         )
 
 
-def _whole_or_none(number: object, where: str) -> int | None:
+def whole_or_none(number: object, where: str) -> int | None:
+    """Return None as it is, and all else as `whole` does."""
     return None if number is None else whole(number, where)
 
 

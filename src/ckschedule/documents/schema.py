@@ -18,7 +18,7 @@ def json_schema() -> dict[str, Any]:
     Examples
     --------
     >>> sorted(json_schema()["discriminator"]["mapping"])
-    ['chain', 'front', 'graph', 'result', 'schedule']
+    ['arena', 'chain', 'front', 'graph', 'result', 'schedule']
     """
     text = files("ckschedule.documents").joinpath("schema.json").read_bytes()
     schema = json_text.decode(text, max_bytes=json_text.MAX_BYTES)

@@ -189,6 +189,14 @@ class PointWire(Wire):
     sequence: Items[Count]
 
 
+class AnswerWire(Wire):
+    """`Answer`; ``lower_bound`` is null where nothing is proved."""
+
+    budget: Count
+    status: Annotated[Status, Field(strict=False)]
+    lower_bound: Count | None
+
+
 class FrontWire(Wire):
     """`ParetoFront`; all points share one table of operations."""
 
@@ -197,9 +205,45 @@ class FrontWire(Wire):
     exact: bool
     base_time: Count
     solver: str
+    infeasible: Count | None
+    stop: Annotated[Stop, Field(strict=False)]
+    answers: Items[AnswerWire]
     model: ModelWire
     operations: Items[OperationWire]
     points: Annotated[list[PointWire], Field(min_length=1), FailFast()]
+
+
+class BlockWire(Wire):
+    """`Block`; which blocks share storage follows from the schedule and ``inplace``."""
+
+    name: Name
+    first: Count
+    last: Count
+    size: Count
+    offset: Count
+
+
+class ArenaWire(Wire):
+    """`Arena`: a map of addresses, and the schedule that it is for.
+
+    ``live_peak``, ``peak`` and ``static`` follow from the schedule; they stand here for
+    readers. ``inplace`` has the nodes that write over one of their inputs.
+    """
+
+    kind: Literal["arena"]
+    size: Count
+    lower_bound: Count
+    live_peak: Count
+    peak: Count
+    static: Count
+    alignment: Annotated[int, Field(ge=1, le=INT64_MAX)]
+    inplace: Items[Name]
+    method: str
+    stop: Annotated[Stop, Field(strict=False)]
+    model: ModelWire
+    operations: Items[OperationWire]
+    sequence: Items[Count]
+    blocks: Items[BlockWire]
 
 
 class _Header(Wire):
@@ -231,11 +275,22 @@ class FrontDocument(FrontWire, _Header):
     """A front at top level."""
 
 
-Body: TypeAlias = ChainWire | GraphWire | ScheduleWire | ResultWire | FrontWire
+class ArenaDocument(ArenaWire, _Header):
+    """An arena at top level."""
+
+
+Body: TypeAlias = (
+    ChainWire | GraphWire | ScheduleWire | ResultWire | FrontWire | ArenaWire
+)
 """Anything that a document can hold."""
 
 Document: TypeAlias = Annotated[
-    ChainDocument | GraphDocument | ScheduleDocument | ResultDocument | FrontDocument,
+    ChainDocument
+    | GraphDocument
+    | ScheduleDocument
+    | ResultDocument
+    | FrontDocument
+    | ArenaDocument,
     Field(discriminator="kind"),
 ]
 """A whole file; the published JSON Schema is generated from it."""
@@ -246,5 +301,6 @@ DOCUMENTS: dict[str, type[Body]] = {
     "schedule": ScheduleDocument,
     "result": ResultDocument,
     "front": FrontDocument,
+    "arena": ArenaDocument,
 }
 """The model of each kind of document."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from ckschedule.arena import Arena
 from ckschedule.costs import Chain, Graph
+from ckschedule.documents.arenas import write_arena
 from ckschedule.documents.costs import write_chain, write_graph, write_model
 from ckschedule.documents.files import AnyPath, write_atomically
 from ckschedule.documents.fitting import check_fits
@@ -34,7 +36,7 @@ def write_json(obj: Documented, path: AnyPath, *, model: Model | None = None) ->
     Parameters
     ----------
     obj
-        Chain, graph, schedule, result or front.
+        Chain, graph, schedule, result, front or arena.
     path
         File to write or replace, in a folder that exists.
     model
@@ -109,10 +111,12 @@ def _body(obj: Documented, model: Model | None) -> wire.Body:
             recorded, body = obj.model, write_result(obj)
         case ParetoFront():
             recorded, body = obj.model, write_front(obj)
+        case Arena():
+            recorded, body = obj.model, write_arena(obj)
         case _:
             raise DocumentError(
                 f"cannot write a {type(obj).__name__}; documents hold a Chain, Graph, "
-                f"Schedule, Result or ParetoFront"
+                f"Schedule, Result, ParetoFront or Arena"
             )
     if model is not None and recorded is not None:
         check_fits(recorded, model)

@@ -32,8 +32,9 @@ def complete(encoding: Encoding, modes: Sequence[int] | Ints) -> Ints:
     Notes
     -----
     Going back from the end, a value is *needed* before a computation that needs it, and
-    no longer before one that yields it; a value that a needed one holds is needed, too.
-    Linear in the computations and their values.
+    no longer before one that yields it; a value that stays is needed once it has been
+    yielded; and a value that a needed one holds is needed, too. Linear in the
+    computations and their values.
 
     What is illegal in the computations themselves stays so: the simulator tells.
     """
@@ -54,7 +55,13 @@ def _completed(encoding: Encoding, modes: list[int]) -> tuple[list[int], set[int
     holds = _rows(encoding.held_start, encoding.held)
     pinned = encoding.pinned.tolist()
     live = {int(v) for v in np.flatnonzero(encoding.live)}
-    first_frees, after = _last_uses(len(pinned), modes, needs, outputs, holds)
+    # What stays, from its first computation on or from the start, is never let go.
+    births = {v: -1 for v in live if pinned[v]}
+    for i, mode in enumerate(modes):
+        for v in outputs[mode]:
+            if pinned[v]:
+                births.setdefault(v, i)
+    first_frees, after = _last_uses(births, modes, needs, outputs, holds)
     codes: list[int] = []
     superfluous: set[int] = set()
 
@@ -76,7 +83,7 @@ def _completed(encoding: Encoding, modes: list[int]) -> tuple[list[int], set[int
 
 
 def _last_uses(
-    n_values: int,
+    births: dict[int, int],
     modes: list[int],
     needs: list[list[int]],
     outputs: list[list[int]],
@@ -84,12 +91,13 @@ def _last_uses(
 ) -> tuple[list[int], list[list[int]]]:
     """Return the values to free at the start and after each computation.
 
-    Holders stand before what they hold. Values that are not live there may be among
-    them.
+    ``births`` has the values that stay and the computation that first yields each, -1
+    for inputs. Holders stand before what they hold. Values that are not live there may
+    be among them.
     """
     # How many reasons there are to keep a value: its own uses, and needed holders.
-    reasons = [0] * n_values
-    wanted = [False] * n_values
+    reasons = [0] * len(holds)
+    wanted = [False] * len(holds)
 
     def add(v: int) -> None:
         reasons[v] += 1
@@ -103,14 +111,18 @@ def _last_uses(
             for held in holds[v]:
                 drop(held)
 
+    for v in births:
+        wanted[v] = True
+        add(v)
     heights = _heights(holds)
     after: list[list[int]] = []
-    for mode in reversed(modes):
+    for i in range(len(modes) - 1, -1, -1):
+        mode = modes[i]
         # Not needed after it: born here, or needed here for the last time.
         seen = _with_held([*outputs[mode], *needs[mode]], holds)
         done = [v for v in seen if reasons[v] == 0]
         for v in outputs[mode]:
-            if wanted[v]:
+            if wanted[v] and births.get(v, i) == i:
                 wanted[v] = False
                 drop(v)
         for v in needs[mode]:
@@ -118,7 +130,7 @@ def _last_uses(
                 wanted[v] = True
                 add(v)
         after.append(sorted(done, key=heights.__getitem__, reverse=True))
-    first = [v for v in range(n_values) if reasons[v] == 0]
+    first = [v for v, count in enumerate(reasons) if count == 0]
     return sorted(first, key=heights.__getitem__, reverse=True), after[::-1]
 
 

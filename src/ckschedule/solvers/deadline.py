@@ -41,7 +41,8 @@ class Deadline:
     def __init__(self, limit: float = inf) -> None:
         self.limit = limit
         self.interrupted = False
-        self._end = time.monotonic() + limit
+        self._start = time.monotonic()
+        self._end = self._start + limit
         self._before: Callable[[int, FrameType | None], object] | int | None = None
         self._listens = False
 
@@ -76,7 +77,7 @@ class Deadline:
     @property
     def elapsed(self) -> float:
         """Seconds since it was made."""
-        return time.monotonic() - (self._end - self.limit)
+        return time.monotonic() - self._start
 
     @property
     def passed(self) -> bool:
@@ -119,7 +120,8 @@ class Deadline:
                     cancelled = True
                     cancel()
         except BaseException:
-            cancel()
+            if not cancelled:
+                cancel()
             raise
         if failed:
             raise failed[0]

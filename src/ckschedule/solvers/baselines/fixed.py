@@ -1,25 +1,36 @@
 """What people switch on today: store all, recompute all, and segments of equal length.
 
 All of them ignore the budget; `ckschedule.solve` checks it. Every chain is taken, in
-the first variant of each stage; a graph raises `UnsupportedModelError`.
+the first variant of each stage; of graphs only `StoreAll` has a schedule, for the
+others they raise `UnsupportedModelError`.
 """
 
 from dataclasses import dataclass
 
 from ckschedule.costs.chain import Chain
+from ckschedule.result import Scope
 from ckschedule.schedule import Schedule
-from ckschedule.solvers.base import AbstractConstruction, as_setting
+from ckschedule.simulation import Model, as_graph
+from ckschedule.solvers.base import (
+    AbstractConstruction,
+    Progress,
+    Proposal,
+    as_setting,
+)
 from ckschedule.solvers.baselines.cutting import (
     segments,
     steps,
     torch_segments,
     write_segments,
 )
+from ckschedule.solvers.baselines.once import once_each
 
 
 @dataclass(frozen=True, slots=True)
 class StoreAll(AbstractConstruction):
     """Record every stage in the forward pass and recompute nothing.
+
+    Of a graph, every node runs once, in the graph's order (`once_each`).
 
     Examples
     --------
@@ -34,6 +45,21 @@ class StoreAll(AbstractConstruction):
     def schedule(self, chain: Chain) -> Schedule:
         """Return the schedule; O(stages)."""
         return write_segments(chain, (steps(chain),) * (steps(chain) > 0))
+
+    def search(
+        self, model: Model, budget: int, progress: Progress | None = None
+    ) -> Proposal:
+        """Return the schedule, of a graph, too.
+
+        Raises
+        ------
+        UnsupportedModelError
+            If a graph's order is not topological.
+        """
+        if isinstance(model, Chain):
+            return AbstractConstruction.search(self, model, budget, progress)
+        schedule = once_each(as_graph(model))
+        return Proposal(scope=Scope.CONSTRUCTION, schedule=schedule)
 
 
 @dataclass(frozen=True, slots=True)
