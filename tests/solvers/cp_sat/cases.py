@@ -103,7 +103,7 @@ def graphs(draw: st.DrawFn, *, most: int = 4) -> Tight:
         inputs=("in",),
         unpinned=("in",) if draw(st.booleans()) else (),
         targets=tuple(targets),
-        kept=tuple(v for v in targets if draw(st.booleans())),
+        kept=tuple(v for v in targets if not holds[v] and draw(st.booleans())),
         static=StaticMemory(buffers=draw(small)),
         time_unit="step",
     )

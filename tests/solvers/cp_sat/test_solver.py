@@ -251,3 +251,22 @@ def test_a_chain_with_modes_and_holds_beats_its_persistent_optimum() -> None:
         assert exact.status is Status.OPTIMAL
         assert exact.makespan is not None
         assert exact.makespan <= persistent.makespan
+
+
+def test_ticks_too_fine_for_the_solver_are_rounded_and_bounds_hold() -> None:
+    """Operations of large networks pass what floats tell apart."""
+    plain = ck.catalog.training_path(8)
+    # Incommensurable, so that no common divisor helps.
+    fine = replace(
+        plain,
+        nodes=tuple(
+            replace(node, modes=(replace(node.modes[0], time=10**17 + 7 * k),))
+            for k, node in enumerate(plain.nodes)
+        ),
+    )
+    least = ck.solve(fine, 4, ck.Exhaustive()).makespan
+    result = ck.solve(fine, 4, RetentionCpSat(seeds=(), time_limit=20))
+    assert least is not None
+    assert result.makespan is not None
+    assert result.lower_bound is not None
+    assert result.lower_bound <= least <= result.makespan < least + 10**17

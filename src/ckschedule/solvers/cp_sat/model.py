@@ -162,7 +162,8 @@ class RetentionModel:
             return Outcome(modes=None, closed=False, bound=self._seen)
         bound = self._capped(objective.bound(solver.best_objective_bound))
         modes = self._read(solver)
-        return Outcome(modes=modes, closed=status == cp_model.OPTIMAL, bound=bound)
+        closed = status == cp_model.OPTIMAL and objective.exact
+        return Outcome(modes=modes, closed=closed, bound=bound)
 
     def _capped(self, bound: int) -> int:
         return bound if self.ceiling is None else min(bound, self.ceiling)

@@ -32,7 +32,10 @@ class Objective:
     Attributes
     ----------
     unit
-        Ticks that all extra times are multiples of.
+        Ticks that all extra times are multiples of, or more.
+    exact
+        Whether they are. Else each was rounded down: bounds hold, but the least sum
+        need not be that of the fastest schedule.
     """
 
     def __init__(
@@ -50,6 +53,10 @@ class Objective:
                 if literal is not None and action.time > paid
             )
         self.unit = gcd(*(ticks for _, ticks in terms)) or 1
+        total = sum(ticks for _, ticks in terms) // self.unit
+        self.exact = total < EXACT_FLOATS
+        if not self.exact:
+            self.unit *= -(-total // (EXACT_FLOATS - 1))
         self.terms = [(literal, ticks // self.unit) for literal, ticks in terms]
         extra = sum(ticks * literal for literal, ticks in self.terms)
         if self.terms:
