@@ -1,10 +1,13 @@
 """What all baselines must get right on any chain, whatever its features."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from samples import equal, one_node, run
 from strategies import chains
 
+import ckschedule as ck
 from ckschedule.costs import Chain
 from ckschedule.errors import InvalidScheduleError, UnsupportedModelError
 from ckschedule.operations import Free
@@ -108,7 +111,27 @@ def test_store_all_takes_the_base_time(chain: Chain) -> None:
     assert trace.recomputations == {}
 
 
-@pytest.mark.parametrize("solver", ALL, ids=repr)
+@settings(max_examples=50)
+@given(chain=chains(max_stages=7))
+def test_store_all_of_a_graph_runs_every_node_once(chain: Chain) -> None:
+    """In the graph's order: its peak is what percentages of a graph refer to."""
+    graph = chain.to_graph()
+    trace = ck.solve(graph, 2**62, StoreAll()).raise_for_status()
+    assert set(trace.computations.values()) == {1}
+    recorded = run(StoreAll(), chain)
+    if all(len(stage.variants) < 2 for stage in chain.sequence):
+        assert trace.makespan == recorded.makespan
+
+
+def test_store_all_of_a_graph_whose_order_is_illegal_says_so() -> None:
+    """The nodes of a graph may stand in any order; this one has to be topological."""
+    graph = ck.catalog.training_path(2)
+    shuffled = replace(graph, nodes=graph.nodes[::-1])
+    with pytest.raises(UnsupportedModelError, match="sort the nodes"):
+        ck.solve(shuffled, 10, StoreAll())
+
+
+@pytest.mark.parametrize("solver", [s for s in ALL if s != StoreAll()], ids=repr)
 def test_graphs_are_refused(solver: AbstractSolver) -> None:
     """The constructions are defined on chains; a guess would mislead."""
     start = f"^{type(solver).__name__} takes chains only: 'graph' is a graph"
