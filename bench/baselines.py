@@ -49,7 +49,7 @@ def main() -> None:
             )
         table.add_section()
     terminal.print(table)
-    terminal.print(f"written to {write_results('quality', records, options.out)}")
+    terminal.print(f"written to {write_results('baselines', records, options.out)}")
 
 
 def overheads_of(name: str) -> dict[str, list[float | None]]:

@@ -31,7 +31,7 @@ def test_a_file_becomes_a_document(tmp_path: Path) -> None:
 
 
 def test_a_graph_is_said_to_have_a_chain(tmp_path: Path) -> None:
-    """Graphs of more than a dozen nodes are rarely solved."""
+    """Its whole front is exact, where a graph's is searched for."""
     path = tmp_path / "net.json"
     nodes = [{"id": i, "cost_cpu": 1, "cost_ram": 1, "backward": False} for i in (0, 1)]
     links = [{"source": 0, "target": 1}]

@@ -72,7 +72,7 @@ FROZEN = {
         "--json",
         *MODEL_OPTIONS,
     ],
-    "compare": ["MODEL", "--budget", "--json", *MODEL_OPTIONS],
+    "compare": ["MODEL", "--budget", "--time-limit", "--json", *MODEL_OPTIONS],
     "report": [
         "MODEL",
         "--out/-o",
@@ -114,6 +114,7 @@ FROZEN = {
         "--json",
     ],
     "export": ["PLAN", "--to", "--out/-o"],
+    "doctor": ["--json"],
 }
 
 

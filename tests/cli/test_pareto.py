@@ -240,7 +240,8 @@ def test_a_graph_has_a_front_of_as_many_points_as_one_wants(
     assert document["infeasible"] == 15
     assert document["budgets"][0]["point"]["makespan"] == GRAPH.base_time
     text = run(graph, "--points", "5").stdout
-    assert "points, at most" in text
+    assert "points, " in text
+    assert "of them optimal, the others at most" in text
     assert "stopped" not in text
 
 
@@ -266,6 +267,17 @@ def test_a_front_is_written_as_it_grows_and_gone_on_with(
     before = list(one_by_one)
     assert run(*arguments).exit_code == 0
     assert one_by_one == before
+
+
+def test_a_front_that_cannot_go_on_says_why(
+    graph: Path, tmp_path: Path, one_by_one: list[int]
+) -> None:
+    """More time alone asks no budget again."""
+    arguments: list[str | Path] = [graph, "--resume", tmp_path / "kept.json"]
+    assert "raise --points" not in run(*arguments, "--points", "2").stderr
+    again = run(*arguments, "--points", "2", "--time-limit", "600")
+    assert "raise --points" in again.stderr
+    assert len(one_by_one) == 2
 
 
 def test_what_was_found_before_a_fault_is_in_the_file(
@@ -300,14 +312,14 @@ def test_a_front_without_time_says_that_it_stopped(
     result = run(graph, "--time-limit", "0")
     assert result.exit_code == 0, result.output
     assert one_by_one == []
-    assert "time limit; --resume FILE goes on" in " ".join(result.stdout.split())
+    assert "time limit; with --resume FILE" in " ".join(result.stdout.split())
 
 
 def test_a_budget_below_an_unproved_minimum_names_no_smallest_one(
     graph: Path, one_by_one: list[int]
 ) -> None:
     """For less may do."""
-    result = run(graph, "--points", "1", "--budget", "17")
+    result = run(graph, "--time-limit", "0", "--budget", "17")
     assert result.exit_code == 1
     assert "within 17: nothing fits" not in result.stdout
     assert "within 17: no schedule found" in result.stdout

@@ -213,3 +213,12 @@ def test_an_error_of_foreign_code_is_the_callers() -> None:
 
     with Deadline() as deadline, pytest.raises(ValueError, match="broken"):
         deadline.run(work, lambda: None)
+
+
+def test_a_deadline_ends_with_the_one_around_it() -> None:
+    """A part of a search gets no time that the whole has not."""
+    with Deadline(0.0), Deadline(100.0) as inner:
+        assert inner.passed
+        assert inner.stop is Stop.TIME_LIMIT
+    with Deadline(100.0) as outer, Deadline() as inner:
+        assert inner.remaining <= outer.remaining + 1.0

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from ckschedule.cli.arena import run_arena
 from ckschedule.cli.catalog import run_catalog
 from ckschedule.cli.compare import run_compare
+from ckschedule.cli.doctor import run_doctor
 from ckschedule.cli.exits import FAULT, INTERRUPTED, NO_SCHEDULE, WRONG_USE
 from ckschedule.cli.export import run_export
 from ckschedule.cli.imports import run_import
@@ -155,5 +156,6 @@ for _name, _command in (
     ("profile", run_profile),
     ("run", run_run),
     ("export", run_export),
+    ("doctor", run_doctor),
 ):
     app.command(_name)(_command)

@@ -1,18 +1,18 @@
 """``ckschedule compare``: known constructions beside the optimum."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from ckschedule.budgets import budget_bytes, store_all
 from ckschedule.cli.advice import advice
 from ckschedule.cli.exits import NO_SCHEDULE
-from ckschedule.cli.fronts import compute_front
+from ckschedule.cli.fronts import TIME_LIMIT, compute_front
 from ckschedule.cli.models import ModelArgument, takes_model
 from ckschedule.cli.options import Budget, Json
 from ckschedule.cli.output import console, emit_json
-from ckschedule.cli.solvers import CONSTRUCTIONS, solver_named
+from ckschedule.cli.solvers import CONSTRUCTIONS, OF_GRAPHS, solver_named
 from ckschedule.cli.summary import (
     exactly,
     model_facts,
@@ -24,6 +24,7 @@ from ckschedule.cli.summary import (
 from ckschedule.costs.chain import Chain
 from ckschedule.errors import NoScheduleError, UnsupportedModelError
 from ckschedule.front import ParetoFront, ParetoPoint
+from ckschedule.result import Stop
 from ckschedule.simulation import Model, Trace
 from ckschedule.solvers.base import AbstractSolver
 
@@ -55,7 +56,21 @@ class Comparison:
     remark: str
 
 
-def _compare(*, model: ModelArgument, budget: Budget, json: Json = False) -> None:
+def _compare(
+    *,
+    model: ModelArgument,
+    budget: Budget,
+    time_limit: Annotated[
+        float,
+        typer.Option(
+            "--time-limit",
+            metavar="SECONDS",
+            min=0,
+            help="For the optimum of a graph, which is searched for.",
+        ),
+    ] = TIME_LIMIT,
+    json: Json = False,
+) -> None:
     """Compare known ways of checkpointing with the optimum.
 
     Each construction is simulated. Beside it stands what the optimum would
@@ -68,8 +83,13 @@ def _compare(*, model: ModelArgument, budget: Budget, json: Json = False) -> Non
     """
     loaded = model.load()
     limit = budget_bytes(loaded, budget)
-    front = compute_front(loaded)
-    rows = [compare(loaded, limit, name, front) for name in CONSTRUCTIONS]
+    chain = isinstance(loaded, Chain)
+    # Of a graph only the budget is asked, and at what peak the others arrive.
+    front = compute_front(
+        loaded, points=None if chain else 1, budgets=[budget], time_limit=time_limit
+    )
+    names = CONSTRUCTIONS if chain else OF_GRAPHS
+    rows = [compare(loaded, limit, name, front) for name in names]
     rows.sort(key=_order)
     try:
         best = front.at(limit)
@@ -78,7 +98,7 @@ def _compare(*, model: ModelArgument, budget: Budget, json: Json = False) -> Non
     if json:
         emit_json(_document(front, limit, best, rows))
     else:
-        least = front.minimum.peak
+        least = front.minimum.peak if front.minimum_proved else None
         tries = [] if best else advice(model, loaded, budget, limit, least)
         _print(front, limit, best, rows, tries)
     if best is None:
@@ -149,7 +169,7 @@ def _document(
         "command": "compare",
         "model": model_facts(front.model),
         "budget": limit,
-        "minimum_budget": front.minimum.peak if front.exact else None,
+        "minimum_budget": front.minimum.peak if front.minimum_proved else None,
         "optimum": {
             "solver": front.solver,
             "scope": scope_facts(front.scope),
@@ -191,8 +211,13 @@ def _print(
     facts = describe_model(front.model) | describe_front(front)
     facts["budget"] = exactly(limit)
     if best is None:
-        facts["budget"] += ": nothing fits"
-        facts["try"] = "\n".join(tries)
+        fits = "nothing fits" if front.minimum_proved else "no schedule found"
+        facts["budget"] += f": {fits}"
+        if tries:
+            facts["try"] = "\n".join(tries)
+    optimum = "optimum" if best is None or best.gap == 0 else "best found"
+    if front.stop is not Stop.FINISHED:
+        facts["search"] = f"stopped: {front.stop}"
     out.print(facts_table(facts))
     base = front.model.base_time
     size = byte_scale(
@@ -205,12 +230,12 @@ def _print(
             "fits",
             "recom-\nputed",
             "overhead\n%",
-            "optimum at\nsame peak\n%",
+            f"{optimum} at\nsame peak\n%",
         )
     )
     if best is not None:
         table.add_row(
-            "optimum",
+            optimum,
             size.text(best.peak),
             "yes",
             f"{best.recomputations:,}",

@@ -33,6 +33,7 @@ def compute_front(
     model: Model,
     *,
     points: int | None = None,
+    budgets: Sequence[str] = (),
     time_limit: float = TIME_LIMIT,
     start: ParetoFront | None = None,
     keep: Path | None = None,
@@ -41,7 +42,7 @@ def compute_front(
 
     Parameters
     ----------
-    model, points, time_limit, start
+    model, points, budgets, time_limit, start
         As `ckschedule.pareto` takes them.
     keep
         A file that is to hold the best front at any time; None for none.
@@ -58,6 +59,7 @@ def compute_front(
         front = pareto(
             model,
             points=points,
+            budgets=budgets,
             time_limit=time_limit,
             start=start,
             on_point=write,
@@ -120,7 +122,7 @@ def print_front(
     out = console()
     facts = describe_model(front.model) | describe_front(front)
     if front.stop is not Stop.FINISHED:
-        facts["stopped"] = f"{front.stop}; --resume FILE goes on"
+        facts["stopped"] = f"{front.stop}; with --resume FILE it can be gone on with"
     out.print(facts_table(facts))
     out.print(front_table(front, representative(front, asked)))
     for question in asked:

@@ -68,8 +68,8 @@ def run_import(
         _print(model)
     if format == "node-link":
         typer.echo(
-            "A graph of more than a dozen nodes is rarely solved; import the file as "
-            "node-link-chain for a chain, which is solved exactly.",
+            "As a graph its skips are kept, and its order may change; as "
+            "node-link-chain the same file gives a chain, whose whole front is exact.",
             err=True,
         )
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache, wraps
+from glob import escape, glob
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
@@ -395,5 +396,5 @@ def _convert(option: CatalogOption, value: Any) -> Any:
 
 
 def _complete(incomplete: str) -> list[str]:
-    files = sorted(str(path) for path in Path().glob(f"{incomplete}*.json"))
+    files = sorted(glob(f"{escape(incomplete)}*.json"))
     return [name for name in CATALOG if name.startswith(incomplete)] + files

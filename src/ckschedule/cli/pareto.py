@@ -116,13 +116,21 @@ def _pareto(
         check_format(picture)
     loaded = model.load()
     limits = [budget_bytes(loaded, text) for text in budget or ()]
+    start = earlier_front(resume, loaded)
     front = compute_front(
         loaded,
         points=points,
+        budgets=budget or (),
         time_limit=time_limit,
-        start=earlier_front(resume, loaded),
+        start=start,
         keep=resume,
     )
+    if start is not None and not front.exact and front.answers == start.answers:
+        typer.echo(
+            f"{resume}: all of its budgets were asked before; raise --points to ask "
+            f"more",
+            err=True,
+        )
     budgets = [ask_budget(front, text) for text in budget or ()]
     overheads = [ask_overhead(front, share, text) for share, text in shares]
     write_document(front, out)

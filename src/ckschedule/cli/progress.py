@@ -12,6 +12,7 @@ from ckschedule.errors import UnsupportedModelError
 from ckschedule.result import gap
 from ckschedule.simulation import Model
 from ckschedule.solvers.base import Progress, Report
+from ckschedule.units import TimeUnit, format_time
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -34,21 +35,19 @@ def searching(model: Model, label: str) -> Iterator[Progress | None]:
     _log.info("searching")
     start = time.monotonic()
     try:
-        with progress_bar(label) as progress:
+        with progress_bar(label, model.time_unit) as progress:
             yield progress
     except UnsupportedModelError as error:
         if not isinstance(model, Graph):
             raise
         raise UnsupportedModelError(
-            f"{model.name!r} is a graph of {len(model.nodes)} nodes, which this solver "
-            f"cannot take; 'ckschedule import node-link-chain FILE -o model.json' "
-            f"makes a node-link file a chain, which is solved exactly"
+            f"{error} (--solver auto and --solver cp-sat take any graph)"
         ) from error
     _log.info("searched for %.2f s", time.monotonic() - start)
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[Progress | None]:
+def progress_bar(label: str, unit: TimeUnit) -> Iterator[Progress | None]:
     """Give a callback that draws on stderr, None without a terminal."""
     if not sys.stderr.isatty():
         yield None
@@ -67,8 +66,8 @@ def progress_bar(label: str) -> Iterator[Progress | None]:
         bar.update(
             bar.task_ids[0],
             completed=report.done,
-            total=report.total,
-            description=label + _news(report),
+            total=report.total or None,  # without a limit it has no end
+            description=label + _news(report, unit),
         )
 
     try:
@@ -78,13 +77,15 @@ def progress_bar(label: str) -> Iterator[Progress | None]:
             bar.stop()
 
 
-def _news(report: Report) -> str:
+def _news(report: Report, unit: TimeUnit) -> str:
     """Return the best schedule and bound so far, in words."""
     if report.makespan is None:
         return ""
+    best = f": best {format_time(report.makespan, unit)}"
     if not report.lower_bound:
-        return f": {report.makespan} ticks"
-    return f": {report.makespan} ticks, {gap(report.makespan, report.lower_bound):.2%}"
+        return best
+    above = gap(report.makespan, report.lower_bound)
+    return best + (f", at most {above:.2%} above the optimum" if above else ", optimal")
 
 
 def _bar() -> "Bar":

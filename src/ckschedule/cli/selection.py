@@ -75,7 +75,7 @@ def representative(front: ParetoFront, asked: Sequence[Question] = ()) -> list[R
 
     for question in asked:
         mark(question.point, question.text)
-    mark(front.minimum, "minimum")
+    mark(front.minimum, "minimum" if front.minimum_proved else "least found")
     mark(front.knee, "knee")
     mark(front.fastest, "fastest")
     special = set(labels)

@@ -31,6 +31,12 @@ from ckschedule.units import format_time
 
 _log = logging.getLogger(__name__)
 
+STOPPED: Final = {
+    Stop.TIME_LIMIT: "stopped by the time limit: more time may find or prove more",
+    Stop.INTERRUPTED: "interrupted: this is the best until then",
+}
+"""Why a search ended before it was done."""
+
 _TOP: Final = 8
 """Values to name of those that live at the peak."""
 
@@ -44,7 +50,8 @@ def _solve(
         Literal["free", "given"] | None,
         typer.Option(
             "--order",
-            help="Of a graph's nodes: the best of all, or the graph's own.",
+            help="Of a graph's nodes: the best of all, or the graph's own.  "
+            "\\[default: the solver's; free for auto]",
             show_default=False,
         ),
     ] = None,
@@ -54,7 +61,8 @@ def _solve(
             "--time-limit",
             metavar="SECONDS",
             min=0,
-            help="After which a search returns the best that it has.",
+            help="After which a search returns the best that it has.  "
+            "\\[default: the solver's; 60 on graphs]",
             show_default=False,
         ),
     ] = None,
@@ -147,7 +155,7 @@ def _print(result: Result, argument: ModelArgument, budget: str) -> None:
         if result.bound_source:
             facts["lower bound"] += f" ({result.bound_source})"
     if result.stop is not Stop.FINISHED:
-        facts["search"] = f"ended by the {result.stop}"
+        facts["search"] = STOPPED[result.stop]
     out.print(facts_table(facts))
     if isinstance(result.model, Chain):
         out.print(plan_table(result.trace, result.model))

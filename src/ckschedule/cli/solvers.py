@@ -68,6 +68,12 @@ _SIZED: Final[Mapping[str, Callable[[int], AbstractSolver]]] = MappingProxyType(
 CONSTRUCTIONS: Final = (*_UNSIZED, *_SIZED)
 """Names of the known constructions, which a comparison shows."""
 
+OF_GRAPHS: Final = ("store-all", "greedy", "local-search", "cut-dp", "lower-sets")
+"""Names of heuristics for graphs, which a comparison shows."""
+
+_PARTS: Final = ("RetentionCpSat", "LocalSearch", "CutDP", "LowerSetDP")
+"""Solvers that a portfolio asks with settings of its own."""
+
 SOLVERS: Final = (*_SEARCHES, *CONSTRUCTIONS)
 """What ``--solver`` accepts."""
 
@@ -123,4 +129,8 @@ def short_name(solver: str) -> str:
     auto = AutoSolver()
     known = [*_SEARCHES.values(), *_UNSIZED.values(), auto.exact, auto.bracket]
     names = {repr(s): type(s).__name__ for s in [*known, auto.oracle]}
-    return names.get(solver, solver)
+    if solver in names:
+        return names[solver]
+    kind = solver.partition("(")[0]
+    # Its settings are shares of the time that was left; --json has them.
+    return kind if kind in _PARTS else solver

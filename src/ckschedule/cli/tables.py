@@ -92,11 +92,17 @@ def describe_store_all(chain: Chain) -> str:
 
 def describe_front(front: ParetoFront) -> dict[str, str]:
     """Return the lines that say what a front proves."""
-    kind = "breakpoints of the optimum" if front.exact else "points"
-    worst = gap_percent(max(point.gap for point in front))
-    proof = "exact" if front.exact else f"at most {worst} above the optimum"
+    if front.exact:
+        proof = f"{len(front)} breakpoints of the optimum, exact"
+    else:
+        optimal = sum(point.gap == 0 for point in front)
+        worst = gap_percent(max(point.gap for point in front))
+        proof = (
+            f"{counted(len(front), 'point')}, {optimal} of them optimal, the others at "
+            f"most {worst} above the optimum"
+        )
     return {
-        "front": f"{len(front)} {kind}, {proof}, among {scope_name(front.scope)}",
+        "front": f"{proof}, among {scope_name(front.scope)}",
         "solver": short_name(front.solver),
     }
 
@@ -121,6 +127,7 @@ def front_table(front: ParetoFront, rows: Iterable[Row]) -> Table:
             f"overhead\n{time.unit}",
             f"makespan\n{time.unit}",
             "recom-\nputed",
+            *(() if front.exact else ("above\noptimum",)),
         )
     )
     for row in rows:
@@ -133,6 +140,7 @@ def front_table(front: ParetoFront, rows: Iterable[Row]) -> Table:
             time.text(point.overhead),
             time.text(point.makespan),
             f"{point.recomputations:,}",
+            *(() if front.exact else (gap_percent(point.gap),)),
             style="bold" if row.labels[0].startswith(("within", "at most")) else None,
         )
     if full is not None:

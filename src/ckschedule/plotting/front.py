@@ -177,7 +177,8 @@ class _View:
         """Draw the point of least memory, or where the curve leaves the axis to it."""
         least = front.minimum
         shown = entry(front, self.ceiling).peak
-        self.mark(least.peak, least.makespan, "minimum", _MINIMUM, "s", at=shown)
+        label = "minimum" if front.minimum_proved else "least found"
+        self.mark(least.peak, least.makespan, label, _MINIMUM, "s", at=shown)
 
     def mark(
         self,

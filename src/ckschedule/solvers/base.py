@@ -258,7 +258,30 @@ def as_real_setting(value: Any, what: str) -> float:
         If it is no real number, a bool, NaN, or below zero.
     """
     real = isinstance(value, Real) and not isinstance(value, bool)
-    number = float(value) if real else nan
+    try:
+        number = float(value) if real else nan
+    except OverflowError:
+        number = nan
     if not number >= 0:
         raise InvalidSettingError(f"{what} is {value!r}; give a number of at least 0")
     return number
+
+
+def as_seeds(value: object, what: str) -> tuple[AbstractSolver, ...] | None:
+    """Return a setting as solvers to start from.
+
+    Raises
+    ------
+    InvalidSettingError
+        If it is neither None nor a list of solvers.
+    """
+    if value is None:
+        return None
+    if isinstance(value, (tuple, list)) and all(
+        isinstance(seed, AbstractSolver) for seed in value
+    ):
+        return tuple(value)
+    raise InvalidSettingError(
+        f"{what} is {value!r}; give a tuple of solvers, such as (GreedyEviction(),), "
+        f"or None"
+    )

@@ -30,7 +30,8 @@ class Deadline:
     Parameters
     ----------
     limit
-        Seconds of wall time; infinity for none.
+        Seconds of wall time; infinity for none. Within another deadline it ends with
+        that one at the latest.
 
     Attributes
     ----------
@@ -54,6 +55,9 @@ class Deadline:
             if current is signal.default_int_handler:
                 self._before = signal.signal(signal.SIGINT, _interrupt)
                 self._listens = True
+            # What calls this one has to end, too.
+            if _open:
+                self._end = min(self._end, time.monotonic() + _open[-1].remaining)
             _open.append(self)
             self.interrupted = any(other.interrupted for other in _open)
         return self

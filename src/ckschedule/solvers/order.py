@@ -1,5 +1,6 @@
 """Which orders a graph solver searches."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from ckschedule.errors import InvalidSettingError
@@ -14,6 +15,10 @@ class Order(StrEnum):
     and in that order, too."""
     FREE = "free"
     """Any."""
+
+    def __repr__(self) -> str:
+        """Return it as settings are written."""
+        return repr(str(self))
 
     @property
     def scope(self) -> Scope:
@@ -35,3 +40,32 @@ def as_order(value: object, what: str) -> Order:
         raise InvalidSettingError(
             f"{what} is {value!r}; give 'given' or 'free'"
         ) from None
+
+
+def keeps_order(nodes: Iterable[int]) -> bool:
+    """Whether computations are those of a schedule of the scope GIVEN_ORDER.
+
+    Parameters
+    ----------
+    nodes
+        Positions in the graph's order, as they run.
+
+    Returns
+    -------
+    bool
+        True only if first computations rise and, between two of them, others rise, too.
+        What runs after the last first computation is not told apart: False then.
+    """
+    seen: set[int] = set()
+    latest, again = -1, -1
+    for node in nodes:
+        if node in seen:
+            if node <= again:
+                return False
+            again = node
+        else:
+            if node < latest:
+                return False
+            seen.add(node)
+            latest, again = node, -1
+    return again < 0

@@ -6,18 +6,25 @@ start; the search ends as soon as a bound meets a schedule.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice
+from math import isfinite
 from typing import Final
 
 from ckschedule.costs.chain import Chain
 from ckschedule.costs.encoding import encode
 from ckschedule.costs.graph import Graph
-from ckschedule.errors import ResourceLimitError, UnsupportedModelError
-from ckschedule.result import Scope
-from ckschedule.schedule import to_codes
+from ckschedule.errors import (
+    InvalidScheduleError,
+    InvalidSettingError,
+    ResourceLimitError,
+    SolverFaultError,
+    UnsupportedModelError,
+)
+from ckschedule.result import Scope, Stop
+from ckschedule.schedule import Schedule, to_codes
 from ckschedule.simulation import Model, as_graph, measure
 from ckschedule.solvers.base import (
     AbstractSolver,
@@ -25,6 +32,7 @@ from ckschedule.solvers.base import (
     Proposal,
     Report,
     as_real_setting,
+    as_seeds,
     as_setting,
 )
 from ckschedule.solvers.baselines import StoreAll
@@ -42,10 +50,19 @@ from ckschedule.solvers.graph_bounds import (
 from ckschedule.solvers.greedy import GreedyEviction
 from ckschedule.solvers.local_search import LocalSearch
 from ckschedule.solvers.lower_sets import LowerSetDP
-from ckschedule.solvers.order import Order, as_order
+from ckschedule.solvers.order import Order, as_order, keeps_order
+
+_QUICK: Final = 0.2
+"""Part of the time left that a dynamic program may take; local search, too, where only
+the given order is asked for."""
 
 _SEARCHED: Final = 0.4
-"""Part of the time that local search may take before CP-SAT has its turn."""
+"""Part of the time left that local search over all orders may take."""
+
+_GIVEN: Final = 0.6
+"""Part of the time left for a proof about the given order where all are asked for."""
+
+_log = logging.getLogger(__name__)
 
 _SCOPES: Final = (Scope.UNRESTRICTED, Scope.GIVEN_ORDER, Scope.PERSISTENT)
 """From the strongest proof to the weakest."""
@@ -86,7 +103,17 @@ class Portfolio(AbstractSolver):
         order = as_order(self.order, "Portfolio: order")
         limit = as_real_setting(self.time_limit, "Portfolio: time_limit")
         seed = as_setting(self.seed, "Portfolio: seed", least=0)
-        for name, value in (("order", order), ("time_limit", limit), ("seed", seed)):
+        seeds = as_seeds(self.seeds, "Portfolio: seeds") or ()
+        if self.oracle is not None and not isinstance(self.oracle, Exhaustive):
+            raise InvalidSettingError(
+                f"Portfolio: oracle is {self.oracle!r}; give Exhaustive(), or None"
+            )
+        for name, value in (
+            ("order", order),
+            ("time_limit", limit),
+            ("seed", seed),
+            ("seeds", seeds),
+        ):
             object.__setattr__(self, name, value)
 
     def search(
@@ -103,21 +130,23 @@ class Portfolio(AbstractSolver):
         with Deadline(self.time_limit) as deadline:
             least = least_budget(graph)
             if least.bytes > budget:
-                return self._nothing_fits(model, least)
-            best = _Best(graph, budget, deadline, progress)
+                return self._nothing_fits(model, least, deadline)
+            best = _Best(graph, budget, self.order, deadline, progress)
             for order in dict.fromkeys((Order.GIVEN, self.order)):
                 found = combinatorial_bound(graph, budget, order)
                 best.bound(order.scope, found.ticks, found.source)
             for turn in self._turns(model, deadline, best):
                 best.ask(turn, model)
-                if best.settled(self.order) or deadline.passed:
+                if best.settled or deadline.passed:
                     break
-            return best.answer(self.order, repr(self))
+            return best.answer(repr(replace(self, seeds=())))
 
-    def _nothing_fits(self, model: Model, least: LeastBudget) -> Proposal:
+    def _nothing_fits(
+        self, model: Model, least: LeastBudget, deadline: Deadline
+    ) -> Proposal:
         """Return the proof, and the smallest budget where a construction keeps it."""
         works = False
-        for solver in (GreedyEviction(order=Order.GIVEN), CutDP()):
+        for solver in (GreedyEviction(), CutDP(time_limit=deadline.remaining)):
             with suppress(UnsupportedModelError, ResourceLimitError):
                 works = solver.search(model, least.bytes).schedule is not None
             if works:
@@ -133,32 +162,29 @@ class Portfolio(AbstractSolver):
         self, model: Model, deadline: Deadline, best: _Best
     ) -> Iterator[AbstractSolver]:
         """Yield solvers in turn, their limits by the time that is left."""
+        free = self.order is Order.FREE
         yield from self.seeds
         yield StoreAll()
         if isinstance(model, Chain):
             yield ChainDP()
         yield GreedyEviction(order=Order.GIVEN)
-        if self.order is Order.FREE:
+        if free:
             yield GreedyEviction(order=Order.FREE)
-        yield CutDP()
-        yield LowerSetDP()
-        if self.oracle is not None and self.order is Order.FREE:
+        yield CutDP(time_limit=_QUICK * deadline.remaining)
+        yield LowerSetDP(time_limit=_QUICK * deadline.remaining)
+        if self.oracle is not None and free:
             yield self.oracle
-        searched = _SEARCHED * deadline.remaining
-        if self.order is Order.FREE:
-            yield LocalSearch(order=Order.FREE, time_limit=searched, seed=self.seed)
-        elif not best.settled(Order.GIVEN):
-            yield LocalSearch(
-                order=Order.GIVEN, time_limit=searched / 4, seed=self.seed
-            )
-        # A schedule of another order beats what the given one can reach?
+        searched = (_SEARCHED if free else _QUICK) * deadline.remaining
+        yield LocalSearch(order=self.order, time_limit=searched, seed=self.seed)
+        # Unless a schedule of another order beats what the given one can reach.
         if best.may_improve(Scope.GIVEN_ORDER):
-            share = deadline.remaining if self.order is Order.GIVEN else 0.6
-            limit = share if self.order is Order.GIVEN else share * deadline.remaining
+            part = _GIVEN if free else 1.0
             yield RetentionCpSat(
-                order=Order.GIVEN, time_limit=limit, seeds=best.seeds(Order.GIVEN)
+                order=Order.GIVEN,
+                time_limit=part * deadline.remaining,
+                seeds=best.seeds(Order.GIVEN),
             )
-        if self.order is Order.FREE:
+        if free:
             yield RetentionCpSat(
                 order=Order.FREE,
                 time_limit=deadline.remaining,
@@ -166,17 +192,37 @@ class Portfolio(AbstractSolver):
             )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A schedule within the budget; ``in_order``: it keeps the graph's order."""
+
+    makespan: int
+    schedule: Schedule
+    solver: str
+    in_order: bool
+
+
 class _Best:
-    """The best schedule so far, and bounds by scope."""
+    """The schedules so far, and bounds by scope.
+
+    Whether a schedule keeps the graph's order is looked at, not believed: a seed may
+    come from anywhere.
+    """
 
     def __init__(
-        self, graph: Graph, budget: int, deadline: Deadline, progress: Progress | None
+        self,
+        graph: Graph,
+        budget: int,
+        order: Order,
+        deadline: Deadline,
+        progress: Progress | None,
     ) -> None:
-        self._graph = graph
+        self._encoding = encode(graph)
         self._budget = budget
+        self._order = order
         self._deadline = deadline
         self._progress = progress
-        self._found: list[tuple[int, Proposal]] = []
+        self._found: list[_Found] = []
         self._bounds: dict[Scope, tuple[int, str]] = {}
         self._infeasible: dict[Scope, Proposal] = {}
         self._refused: UnsupportedModelError | None = None
@@ -189,7 +235,8 @@ class _Best:
         except UnsupportedModelError as error:
             self._refused = error
             return
-        except ResourceLimitError:
+        except ResourceLimitError as error:
+            _log.info("%s gave up: %s", type(solver).__name__, error)
             return
         self._asked += 1
         self.bound(
@@ -199,15 +246,26 @@ class _Best:
         )
         if proposal.infeasible:
             self._infeasible[proposal.scope] = proposal
-        if proposal.schedule is None:
+        if proposal.schedule is not None:
+            self._note(proposal.schedule, proposal.solver or _name(solver))
+
+    def _note(self, schedule: Schedule, solver: str) -> None:
+        try:
+            codes = to_codes(schedule, self._encoding)
+            peak, makespan, _ = measure(self._encoding, codes)
+        except InvalidScheduleError as error:
+            raise SolverFaultError(
+                f"{solver} wrote an illegal schedule: {error}"
+            ) from error
+        in_order = keeps_order(self._encoding.node[codes[codes >= 0]].tolist())
+        if peak > self._budget or (self._order is Order.GIVEN and not in_order):
             return
-        encoding = encode(self._graph)
-        codes = to_codes(proposal.schedule, encoding)
-        peak, makespan, _ = measure(encoding, codes)
-        if peak <= self._budget:
-            named = replace(proposal, solver=proposal.solver or repr(solver))
-            self._found.append((makespan, named))
-            self._report()
+        self._found.append(
+            _Found(
+                makespan=makespan, schedule=schedule, solver=solver, in_order=in_order
+            )
+        )
+        self._report()
 
     def bound(self, scope: Scope, ticks: int, source: str) -> None:
         """Note a lower bound of a scope, and of those that lie within it."""
@@ -218,12 +276,14 @@ class _Best:
             if ticks > self._bounds.get(each, (-1, ""))[0]:
                 self._bounds[each] = ticks, source
 
-    def settled(self, order: Order) -> bool:
+    @property
+    def settled(self) -> bool:
         """Whether the best schedule is proved optimal, or that there is none."""
-        scope = order.scope
         if self._makespan is None:
-            return scope in self._infeasible
-        return self._makespan <= self._bounds[scope][0]
+            return not self._infeasible.keys().isdisjoint(
+                (self._order.scope, Scope.UNRESTRICTED)
+            )
+        return self._makespan <= self._bounds[self._order.scope][0]
 
     def may_improve(self, scope: Scope) -> bool:
         """Whether schedules of a scope may be faster than the best one, or prove it."""
@@ -231,44 +291,39 @@ class _Best:
 
     def seeds(self, order: Order) -> tuple[AbstractSolver, ...]:
         """Return solvers that answer with the best schedules so far."""
-        ranked = sorted(self._found, key=lambda pair: pair[0])
-        if order is Order.GIVEN:
-            ranked = [p for p in ranked if p[1].scope is not Scope.UNRESTRICTED]
-        known = (
-            Given(p.schedule, p.scope) for _, p in ranked if p.schedule is not None
-        )
-        return tuple(islice(known, 3))
+        fit = [f for f in self._found if f.in_order or order is Order.FREE]
+        best = sorted(fit, key=lambda found: found.makespan)[:3]
+        return tuple(Given(found.schedule, order.scope) for found in best)
 
-    def answer(self, order: Order, solver: str) -> Proposal:
+    def answer(self, solver: str) -> Proposal:
         """Return the best schedule with the strongest claim that holds for it."""
-        stop = self._deadline.stop
-        if self._makespan is None:
+        stop = Stop.FINISHED if self.settled else self._deadline.stop
+        scope, makespan = self._order.scope, self._makespan
+        if makespan is None:
             if not self._asked and self._refused is not None:
                 raise self._refused
-            known = self._infeasible.get(order.scope)
+            known = self._infeasible.get(
+                scope, self._infeasible.get(Scope.UNRESTRICTED)
+            )
             return Proposal(
-                scope=order.scope,
+                scope=scope,
                 infeasible=known is not None,
                 minimum_budget=None if known is None else known.minimum_budget,
                 solver=solver,
                 stop=stop,
             )
-        makespan = self._makespan
-        scope = order.scope
-        equals = [p for ticks, p in self._found if ticks == makespan]
-        best = equals[0]
-        if self._bounds[scope][0] < makespan:
-            # No proof for all schedules: perhaps for those of the graph's order.
-            for narrower in (Scope.GIVEN_ORDER,):
-                kept = next((p for p in equals if p.scope is narrower), None)
-                if kept and self._bounds.get(narrower, (0, ""))[0] == makespan:
-                    best, scope = kept, narrower
+        equals = [found for found in self._found if found.makespan == makespan]
+        best = next((found for found in equals if found.in_order), equals[0])
+        given = self._bounds.get(Scope.GIVEN_ORDER, (0, ""))[0]
+        if self._bounds[scope][0] < makespan == given and best.in_order:
+            # No proof about all schedules, but about those of the graph's order.
+            scope = Scope.GIVEN_ORDER
         ticks, source = self._bounds[scope]
         return Proposal(
             scope=scope,
             schedule=best.schedule,
             makespan=makespan,
-            lower_bound=min(ticks, makespan),
+            lower_bound=ticks,
             bound_source=source,
             solver=best.solver,
             stop=stop,
@@ -276,7 +331,7 @@ class _Best:
 
     @property
     def _makespan(self) -> int | None:
-        return min((ticks for ticks, _ in self._found), default=None)
+        return min((found.makespan for found in self._found), default=None)
 
     def _reporting(self) -> Callable[[Report], None] | None:
         if self._progress is None:
@@ -284,13 +339,21 @@ class _Best:
         return lambda _report: self._report()
 
     def _report(self) -> None:
-        if self._progress is not None:
-            bound = max((ticks for ticks, _ in self._bounds.values()), default=0)
-            self._progress(
-                Report(
-                    int(1000 * self._deadline.elapsed),
-                    int(1000 * self._deadline.limit),
-                    self._makespan,
-                    bound,
-                )
+        if self._progress is None:
+            return
+        done, limit = self._deadline.elapsed, self._deadline.limit
+        self._progress(
+            Report(
+                done=int(1000 * done),
+                total=int(1000 * limit) if isfinite(limit) else 0,
+                makespan=self._makespan,
+                lower_bound=self._bounds[self._order.scope][0],
             )
+        )
+
+
+def _name(solver: AbstractSolver) -> str:
+    """Return a solver's text without what it started from."""
+    if isinstance(solver, RetentionCpSat):
+        return repr(replace(solver, seeds=None))
+    return repr(solver)

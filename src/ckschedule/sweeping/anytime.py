@@ -1,7 +1,7 @@
 """A front by solves of one budget each: better with every answer, kept when stopped."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from math import inf
 from typing import Any, Final
@@ -34,7 +34,7 @@ from ckschedule.solvers.portfolio import Portfolio
 from ckschedule.solving import judge
 from ckschedule.sweeping.claims import EVERY, Bound, Refutation
 from ckschedule.sweeping.ledger import Ledger
-from ckschedule.sweeping.questions import next_budget
+from ckschedule.sweeping.questions import named_budget, next_budget
 
 _log = logging.getLogger(__name__)
 
@@ -47,6 +47,7 @@ def by_budgets(
     solver: AbstractSolver,
     *,
     points: int,
+    first: Sequence[int],
     time_limit: float | None,
     start: ParetoFront | None,
     on_point: Callable[[ParetoFront], None] | None,
@@ -66,7 +67,7 @@ def by_budgets(
     answered = False
     with Deadline(inf if time_limit is None else time_limit) as deadline:
         while (done := len(ledger.asked)) < points:
-            budget = next_budget(ledger)
+            budget = named_budget(ledger, first) or next_budget(ledger)
             if budget is None:
                 break
             if deadline.passed:

@@ -2,9 +2,10 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
+from ckschedule.budgets import budget_bytes
 from ckschedule.costs.encoding import encode
 from ckschedule.costs.graph import Graph
 from ckschedule.errors import (
@@ -29,6 +30,7 @@ from ckschedule.solvers.base import (
 )
 from ckschedule.solving import as_solver
 from ckschedule.sweeping.anytime import by_budgets
+from ckschedule.units import Budget
 
 OnPoint: TypeAlias = Callable[[ParetoFront], None]
 """Told of a front that has just become better."""
@@ -44,6 +46,7 @@ def pareto(
     solver: AbstractSolver | None = None,
     *,
     points: int | None = None,
+    budgets: Sequence[Budget] = (),
     time_limit: float | None = None,
     start: ParetoFront | None = None,
     on_point: OnPoint | None = None,
@@ -62,6 +65,8 @@ def pareto(
     points
         Budgets to ask one by one, at most, those of ``start`` included; None means 16.
         They end sooner where the front is exact.
+    budgets
+        To be asked first, where budgets are asked one by one.
     time_limit
         Seconds for all budgets that are asked one by one; None for no limit but the
         solver's own for each. Each budget gets its share of what is left, as the
@@ -88,6 +93,8 @@ def pareto(
     ------
     InvalidModelError
         If the model is neither a chain nor a graph.
+    InvalidBudgetError
+        If one of ``budgets`` cannot be read.
     InvalidSettingError
         If the solver is a construction, which has one schedule for all budgets, or no
         solver; if ``points`` or ``time_limit`` cannot be meant; if ``start`` belongs to
@@ -152,6 +159,7 @@ def pareto(
         model,
         solver,
         points=count,
+        first=[budget_bytes(model, budget) for budget in budgets],
         time_limit=None if limit is None else limit - (time.monotonic() - begun),
         start=start,
         on_point=on_point,

@@ -282,4 +282,8 @@ class Ledger:
         if within:
             proved = bound == within[-1].makespan
             status = Status.OPTIMAL if proved else Status.FEASIBLE
-        return Answer(budget=budget, status=status, lower_bound=bound or None)
+        return Answer(
+            budget=budget,
+            status=status,
+            lower_bound=bound if bound or status is Status.OPTIMAL else None,
+        )

@@ -1,6 +1,6 @@
 """Which budget to ask next: the one about which least is known."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -30,6 +30,17 @@ class _Region:
     high: int
     height: int
     settled: bool = False
+
+
+def named_budget(ledger: Ledger, budgets: Sequence[int]) -> int | None:
+    """Return the first of some budgets whose optimum is not known and was not asked."""
+    for budget in budgets:
+        if budget <= ledger.infeasible or budget in ledger.asked:
+            continue
+        known = [f.makespan for f in ledger.found if f.peak <= budget]
+        if not known or min(known) > ledger.bound(budget):
+            return budget
+    return None
 
 
 def next_budget(ledger: Ledger) -> int | None:

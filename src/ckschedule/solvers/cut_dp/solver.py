@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
+from ckschedule.result import Scope
 from ckschedule.simulation import Model
 from ckschedule.solvers.base import (
     AbstractSolver,
@@ -117,6 +118,8 @@ class CutDP(AbstractSolver):
             If the graph has what weighted pebbling has not.
         """
         pebbling = as_pebbling(model, self)
+        if pebbling.base > budget:
+            return Proposal(scope=Scope.UNRESTRICTED, infeasible=True)
         from ckschedule.solvers.cut_dp.candidates import Candidates
 
         with Deadline(self.time_limit) as deadline:

@@ -4,7 +4,13 @@ from dataclasses import dataclass
 
 from ckschedule.schedule import from_codes
 from ckschedule.simulation import Model
-from ckschedule.solvers.base import AbstractSolver, Progress, Proposal
+from ckschedule.solvers.base import (
+    AbstractSolver,
+    Progress,
+    Proposal,
+    as_real_setting,
+)
+from ckschedule.solvers.deadline import Deadline
 from ckschedule.solvers.order import Order, as_order
 from ckschedule.solvers.pebbling import as_pebbling
 
@@ -18,11 +24,13 @@ class GreedyEviction(AbstractSolver):
     order
         "given": the graph's own order of first computations. "free": also some orders
         that keep few bytes live.
+    time_limit
+        Seconds of wall time, looked at between one construction and the next.
 
     Raises
     ------
     InvalidSettingError
-        If ``order`` is neither.
+        If ``order`` is neither, or the limit is no number.
 
     Notes
     -----
@@ -37,10 +45,13 @@ class GreedyEviction(AbstractSolver):
     """
 
     order: Order = Order.GIVEN
+    time_limit: float = 60.0
 
     def __post_init__(self) -> None:
         order = as_order(self.order, "GreedyEviction: order")
+        limit = as_real_setting(self.time_limit, "GreedyEviction: time_limit")
         object.__setattr__(self, "order", order)
+        object.__setattr__(self, "time_limit", limit)
 
     def search(
         self, model: Model, budget: int, progress: Progress | None = None
@@ -57,17 +68,24 @@ class GreedyEviction(AbstractSolver):
         from ckschedule.solvers.greedy.construction import constructions
 
         best = None
-        for built in constructions(pebbling, budget, self.order):
-            if built.over == 0 and (best is None or built.time < best.time):
-                best = built
-                if best.time == pebbling.base_time:
+        with Deadline(self.time_limit) as deadline:
+            for built in constructions(pebbling, budget, self.order):
+                if built.over == 0 and (best is None or built.time < best.time):
+                    best = built
+                    if best.time == pebbling.base_time:
+                        break
+                if deadline.passed:
                     break
+            stop = deadline.stop
         if best is None:
-            return Proposal(scope=self.order.scope, lower_bound=pebbling.base_time)
+            return Proposal(
+                scope=self.order.scope, lower_bound=pebbling.base_time, stop=stop
+            )
         codes = complete(pebbling.encoding, pebbling.mode[best.sequence])
         return Proposal(
             scope=self.order.scope,
             schedule=from_codes(codes, pebbling.encoding),
             makespan=best.time,
             lower_bound=pebbling.base_time,
+            stop=stop,
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from ckschedule.errors import InvalidSettingError
+from ckschedule.result import Scope
 from ckschedule.simulation import Model
 from ckschedule.solvers.base import (
     AbstractSolver,
@@ -105,6 +106,8 @@ class LowerSetDP(AbstractSolver):
             If ``exact`` meets more than ``max_lower_sets``.
         """
         pebbling = as_pebbling(model, self)
+        if pebbling.base > budget:
+            return Proposal(scope=Scope.UNRESTRICTED, infeasible=True)
         from ckschedule.solvers.cut_dp.candidates import Candidates
         from ckschedule.solvers.cut_dp.training import turns
 

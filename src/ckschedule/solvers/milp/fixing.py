@@ -78,6 +78,8 @@ def freedom(
 
     O(n (n + m)) a round; there are few rounds.
     """
+    if room < 0:
+        return None  # what lies there throughout passes the budget
     n = len(pebbling)
     able = (pebbling.once == 0) & (pebbling.stays == 0)
     if spare is not None:

@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+import logging
 from typing import TYPE_CHECKING
 
-from ckschedule.errors import InvalidSettingError
+from ckschedule.errors import ResourceLimitError, UnsupportedModelError
 from ckschedule.schedule import to_codes
 from ckschedule.solvers.base import AbstractSolver
+
+_log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from ckschedule.solvers.milp.plan import Plan
     from ckschedule.solvers.pebbling import Pebbling
-
-
-def as_seeds(value: object, what: str) -> tuple[AbstractSolver, ...] | None:
-    """Return a setting as solvers to start from.
-
-    Raises
-    ------
-    InvalidSettingError
-        If it is neither None nor a list of solvers.
-    """
-    if value is None:
-        return None
-    if isinstance(value, (tuple, list)) and all(
-        isinstance(seed, AbstractSolver) for seed in value
-    ):
-        return tuple(value)
-    raise InvalidSettingError(
-        f"{what} is {value!r}; give a tuple of solvers, such as (GreedyEviction(),), "
-        f"or None"
-    )
 
 
 def best_seed(
@@ -42,7 +24,11 @@ def best_seed(
 
     best = None
     for seed in _greedy() if seeds is None else seeds:
-        schedule = seed.search(pebbling.graph, budget).schedule
+        try:
+            schedule = seed.search(pebbling.graph, budget).schedule
+        except (UnsupportedModelError, ResourceLimitError) as error:
+            _log.info("seed %s passed over: %s", type(seed).__name__, error)
+            continue
         if schedule is None:
             continue
         again = staged(pebbling, to_codes(schedule, pebbling.encoding))
@@ -55,8 +41,6 @@ def best_seed(
 
 
 def _greedy() -> tuple[AbstractSolver, ...]:
-    if find_spec("ckschedule.solvers.greedy") is None:
-        return ()
     from ckschedule.solvers.greedy import GreedyEviction
 
     return (GreedyEviction(),)

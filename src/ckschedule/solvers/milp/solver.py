@@ -16,10 +16,11 @@ from ckschedule.solvers.base import (
     Proposal,
     Report,
     as_real_setting,
+    as_seeds,
     as_setting,
 )
 from ckschedule.solvers.deadline import Deadline
-from ckschedule.solvers.milp.seeding import as_seeds, best_seed
+from ckschedule.solvers.milp.seeding import best_seed
 from ckschedule.solvers.pebbling import Pebbling, as_pebbling
 
 if TYPE_CHECKING:
