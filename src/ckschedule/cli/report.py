@@ -20,6 +20,7 @@ from ckschedule.errors import (
     UnsupportedModelError,
 )
 from ckschedule.front import ParetoFront
+from ckschedule.result import Stop
 from ckschedule.simulation import Model, Trace
 
 if TYPE_CHECKING:
@@ -123,7 +124,15 @@ def _subject(
         model = argument.load()
         for text in budgets:
             budget_bytes(model, text)
-        front = compute_front(model, points=points, time_limit=time_limit)
+        front = compute_front(
+            model, points=points, budgets=budgets, time_limit=time_limit
+        )
+    if front.stop is not Stop.FINISHED:
+        typer.echo(
+            f"{front.model.name}: the search was stopped ({front.stop}); the page "
+            f"shows what was found until then",
+            err=True,
+        )
     return Subject(
         front=front,
         baselines=_baselines(front, budgets),
