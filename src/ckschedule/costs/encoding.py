@@ -7,6 +7,7 @@ per mode or value are stored flat: those of entry k are ``items[start[k]:start[k
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -73,6 +74,12 @@ def encode(graph: Graph) -> Encoding:
         known = _encode(graph)
         graph.__dict__["_encoding"] = known
     return known
+
+
+def as_lists(start: Ints, items: Ints) -> list[list[int]]:
+    """Return lists that are stored flat, as lists: those of each value or mode."""
+    flat = items.tolist()
+    return [flat[a:b] for a, b in pairwise(start.tolist())]
 
 
 def _encode(graph: Graph) -> Encoding:

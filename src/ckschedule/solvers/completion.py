@@ -6,11 +6,10 @@ level of every moment at its least, for freeing earlier never adds a byte.
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 
-from ckschedule.costs.encoding import Encoding, Ints
+from ckschedule.costs.encoding import Encoding, Ints, as_lists
 
 
 def complete(encoding: Encoding, modes: Sequence[int] | Ints) -> Ints:
@@ -49,10 +48,10 @@ def complete(encoding: Encoding, modes: Sequence[int] | Ints) -> Ints:
 
 def _completed(encoding: Encoding, modes: list[int]) -> tuple[list[int], set[int]]:
     """Return the codes, and the positions of computations without a new value."""
-    needs = _rows(encoding.needs_start, encoding.needs)
-    outputs = _rows(encoding.outputs_start, encoding.outputs)
-    consumes = _rows(encoding.consumes_start, encoding.consumes)
-    holds = _rows(encoding.held_start, encoding.held)
+    needs = as_lists(encoding.needs_start, encoding.needs)
+    outputs = as_lists(encoding.outputs_start, encoding.outputs)
+    consumes = as_lists(encoding.consumes_start, encoding.consumes)
+    holds = as_lists(encoding.held_start, encoding.held)
     pinned = encoding.pinned.tolist()
     live = {int(v) for v in np.flatnonzero(encoding.live)}
     # What stays, from its first computation on or from the start, is never let go.
@@ -160,8 +159,3 @@ def _heights(holds: list[list[int]]) -> list[int]:
             heights[v] = 1 + max((heights[held] for held in holds[v]), default=-1)
             stack.pop()
     return heights
-
-
-def _rows(start: Ints, items: Ints) -> list[list[int]]:
-    flat = items.tolist()
-    return [flat[a:b] for a, b in pairwise(start.tolist())]

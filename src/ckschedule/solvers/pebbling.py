@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ckschedule.costs.chain import Chain
-from ckschedule.costs.encoding import Encoding, Ints, encode
+from ckschedule.costs.encoding import Encoding, Ints, as_lists, encode
 from ckschedule.errors import UnsupportedModelError
 from ckschedule.simulation import Model, as_graph
 
@@ -90,12 +89,12 @@ class Pebbling:
     @cached_property
     def predecessors(self) -> list[list[int]]:
         """Predecessors of each node, as lists."""
-        return _rows(self.before_start, self.before)
+        return as_lists(self.before_start, self.before)
 
     @cached_property
     def successors(self) -> list[list[int]]:
         """Successors of each node, as lists."""
-        return _rows(self.after_start, self.after)
+        return as_lists(self.after_start, self.after)
 
     @cached_property
     def base_time(self) -> int:
@@ -172,7 +171,7 @@ def _pebbling(encoding: Encoding) -> Pebbling:
     node_of = {int(v): k for k, v in enumerate(value_of.tolist())}
     reads = [
         [node_of[v] for v in row if v in node_of]
-        for row in _rows(encoding.needs_start, encoding.needs)
+        for row in as_lists(encoding.needs_start, encoding.needs)
     ]
     wanted = [bool(encoding.target[v]) for v in value_of.tolist()]
     for k in range(len(reads) - 1, -1, -1):
@@ -213,8 +212,3 @@ def _flat(rows: list[list[int]]) -> tuple[Ints, Ints]:
     start = np.zeros(len(rows) + 1, np.int64)
     start[1:] = np.cumsum([len(row) for row in rows], dtype=np.int64)
     return start, np.array([item for row in rows for item in row], np.int64)
-
-
-def _rows(start: Ints, items: Ints) -> list[list[int]]:
-    flat = items.tolist()
-    return [flat[a:b] for a, b in pairwise(start.tolist())]

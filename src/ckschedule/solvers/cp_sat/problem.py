@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from math import gcd
 from typing import TYPE_CHECKING, Final
 
+from ckschedule.costs.encoding import as_lists
+
 if TYPE_CHECKING:
-    from ckschedule.costs.encoding import Encoding, Ints
+    from ckschedule.costs.encoding import Encoding
 
 LARGEST: Final = 2**40
 """Sum of all bytes, divided by their gcd, up to which CP-SAT's products fit."""
@@ -210,7 +211,7 @@ def problem_of(encoding: Encoding, budget: int) -> Problem | None:
     targets = {v for v, wanted in enumerate(encoding.target.tolist()) if wanted} - given
     holds = {
         v: tuple(h for h in held if h not in fixed)
-        for v, held in enumerate(_rows(encoding.held_start, encoding.held))
+        for v, held in enumerate(as_lists(encoding.held_start, encoding.held))
     }
     wanted = _relevant(rows, targets, holds)
     rows = [[a for a in row if not wanted.isdisjoint(a.outputs)] for row in rows]
@@ -254,9 +255,9 @@ def problem_of(encoding: Encoding, budget: int) -> Problem | None:
 
 def _actions(encoding: Encoding, fixed: set[int]) -> list[list[Action]]:
     """Return the modes of each node that may ever run."""
-    needs = _rows(encoding.needs_start, encoding.needs)
-    outputs = _rows(encoding.outputs_start, encoding.outputs)
-    consumes = _rows(encoding.consumes_start, encoding.consumes)
+    needs = as_lists(encoding.needs_start, encoding.needs)
+    outputs = as_lists(encoding.outputs_start, encoding.outputs)
+    consumes = as_lists(encoding.consumes_start, encoding.consumes)
     size = encoding.size.tolist()
     rows: list[list[Action]] = [[] for _ in encoding.graph.nodes]
     for mode, node in enumerate(encoding.node.tolist()):
@@ -374,8 +375,3 @@ def _scaled(problem: Problem) -> Problem:
         capacity=problem.capacity // unit,
         exact=exact,
     )
-
-
-def _rows(start: Ints, items: Ints) -> list[list[int]]:
-    flat = items.tolist()
-    return [flat[a:b] for a, b in pairwise(start.tolist())]

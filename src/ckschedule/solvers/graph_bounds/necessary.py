@@ -9,12 +9,11 @@ that circles do no harm: what they hide is merely not found.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
-from ckschedule.costs.encoding import Encoding, Ints
+from ckschedule.costs.encoding import Encoding, Ints, as_lists
 
 _CELLS: Final = 1 << 23
 """Table entries that are computed at once: 64 MiB."""
@@ -177,8 +176,8 @@ class Necessities:
 
 def necessities(encoding: Encoding) -> Necessities:
     """Return the necessities of a graph; linear but for the kept values."""
-    needs = _rows(encoding.needs_start, encoding.needs)
-    outputs = _rows(encoding.outputs_start, encoding.outputs)
+    needs = as_lists(encoding.needs_start, encoding.needs)
+    outputs = as_lists(encoding.outputs_start, encoding.outputs)
     sequence = _sequence(encoding, needs, outputs)
     return Necessities(
         encoding=encoding,
@@ -202,7 +201,7 @@ def _levels(
     """
     size = encoding.size.tolist()
     transient = encoding.transient.tolist()
-    holds = _rows(encoding.held_start, encoding.held)
+    holds = as_lists(encoding.held_start, encoding.held)
     stays = (encoding.pinned > 0).tolist()
     given = (encoding.live > 0).tolist()
     always = {v for v, pinned in enumerate(stays) if pinned and given[v]}
@@ -278,8 +277,3 @@ def _producers(encoding: Encoding, outputs: list[list[int]]) -> list[int]:
         counts[row] += 1
     counts[encoding.live > 0] = 0
     return [int(count) for count in counts]
-
-
-def _rows(start: Ints, items: Ints) -> list[list[int]]:
-    flat = items.tolist()
-    return [flat[a:b] for a, b in pairwise(start.tolist())]
